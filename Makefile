@@ -31,7 +31,7 @@ AT_ONCE  ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # built without it. The others have no goroutine, and no state that two of their tests' goroutines share; of the console and of
 # dispatch test-some runs the tests in which goroutines meet.
 PLAIN    ?= ./internal/console ./internal/torture ./cmd/... ./clients/... . ./deploy/... ./examples/... ./internal/bench/... ./internal/demo ./internal/site \
-	./client ./engine/internal/dispatch ./order ./order/alipay ./order/gateway ./order/internal/... ./order/poll ./order/states ./rule ./schedule ./store ./internal/account ./internal/bill ./internal/cause ./internal/coded ./internal/nearest ./internal/config ./internal/endpoints \
+	./client ./engine/internal/dispatch ./order ./order/alipay ./order/gateway ./order/internal/... ./order/poll ./order/states ./rule ./schedule ./store ./internal/account ./internal/bill ./internal/cause ./internal/cell ./internal/coded ./internal/nearest ./internal/config ./internal/endpoints \
 	./deliver/sign ./engine/figures ./internal/attention ./internal/brokers ./internal/flatxml ./internal/importer ./internal/lines ./internal/mask ./internal/money ./internal/pack ./internal/results ./internal/sharelink
 RACED     = $(filter-out $(shell go list $(PLAIN)),$(shell go list $(LONGEST) ./...))
 # The longest packages of RACED, which start first: go test starts packages in the order of its arguments, and one that

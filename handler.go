@@ -124,8 +124,8 @@ type Completion struct {
 // A Latecomer is a Handler that uses the answer of an attempt even if its task ended
 // while the attempt was in flight, because it was completed or cancelled.
 type Latecomer interface {
-	// Late returns what follows from the verdict of such an attempt. The task is as it is
-	// now. Of the returned verdict only Data and Follow are used: the task stays ended.
+	// Late returns what follows from the verdict of such an attempt. task is the ended task as
+	// it is now. Of the returned verdict only Data and Follow are used: the task stays ended.
 	Late(task *Task, verdict Verdict, now time.Time) Verdict
 }
 

@@ -88,9 +88,9 @@ func (c *Client) request(ctx context.Context, method string, to address, m *Mess
 		ContentLength: int64(len(m.Body)), Body: http.NoBody,
 	}
 	if len(m.Body) > 0 {
-		// A copy, because a transport may still read the body after the attempt: an
-		// answer can come before the whole body was sent. It must be a bytes.Reader:
-		// for other readers net/http sends header and body in separate writes.
+		// A copy, because a transport may still read the body after the attempt: an answer can come
+		// before the whole body was sent. It must be a bytes.Reader: for other readers net/http
+		// sends header and body in separate writes.
 		body := bytes.Clone(m.Body)
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		req.Body, _ = req.GetBody()

@@ -128,7 +128,7 @@ func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellma
 	defer e.agenda.unfollow(b.since)
 	if err := e.store.Commit(ctx, &b.Batch); err != nil {
 		if errors.Is(err, bellman.ErrUnknown) {
-			e.committer.lookFor(unsure([]*op{{adds: adds}}))
+			e.committer.readAgainFrom(unsure([]*op{{adds: adds}}))
 		}
 		return fmt.Errorf("add tasks with documents: %w", err)
 	}
@@ -155,8 +155,8 @@ func (e *Engine) Committed(tasks ...*bellman.Task) {
 			st.Shard = uint16(int(st.Shard) % n)
 		}
 		if e.agenda.owns(st.Shard) {
-			look := st.VisibleAt.UnixMilli()
-			own = own.Join(Hint{Added: []uint16{st.Shard}, Since: look, Until: look})
+			visibleAt := st.VisibleAt.UnixMilli()
+			own = own.Join(Hint{Added: []uint16{st.Shard}, Since: visibleAt, Until: visibleAt})
 		}
 		e.committer.note(others, &st)
 	}

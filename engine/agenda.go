@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -59,14 +58,14 @@ func (h *agenda) takeMissed() (due, ahead int64) {
 }
 
 // miss notes a task that could not be added. The caller holds mu.
-func (h *agenda) miss(look int64) { h.missed.add(look, h.clock.Now().UnixMilli()) }
+func (h *agenda) miss(visibleAt int64) { h.missed.add(visibleAt, h.clock.Now().UnixMilli()) }
 
 // missAll notes tasks with these VisibleAt, Unix ms, which may be in the store and not here.
-func (h *agenda) missAll(looks []int64) {
+func (h *agenda) missAll(visibleAts []int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, look := range looks {
-		h.miss(look)
+	for _, visibleAt := range visibleAts {
+		h.miss(visibleAt)
 	}
 }
 
@@ -199,27 +198,27 @@ func (h *agenda) replace(t *bellman.Task, since *asOf, now int64) (due *item) {
 
 // insert is put for a caller that holds mu.
 func (h *agenda) insert(t *bellman.Task, since *asOf, now int64) *item {
-	look := t.VisibleAt.UnixMilli()
-	if isShelf(look) {
+	visibleAt := t.VisibleAt.UnixMilli()
+	if isShelf(visibleAt) {
 		if h.shards.has(t.Shard) {
 			en := entryOf(t)
 			h.shelves.put(&en, t.MerchantNo)
 		}
 		return nil
 	}
-	if look > now && look > h.bound || !h.keeps(t.Shard, since.claims, look) {
+	if visibleAt > now && visibleAt > h.bound || !h.keeps(t.Shard, since.claims, visibleAt) {
 		return nil
 	}
 	if _, ok := h.items[t.ID]; ok || since.past(t.ID, t.Version) {
 		return nil // the loader has, or had, the task already
 	}
-	if len(h.items) >= h.most || look > now && len(h.timers) >= h.mostWaiting {
-		h.miss(look)
+	if len(h.items) >= h.most || visibleAt > now && len(h.timers) >= h.mostWaiting {
+		h.miss(visibleAt)
 		return nil
 	}
 	it := &item{Entry: entryOf(t), urgent: t.Trigger == bellman.BySettle}
 	h.items[t.ID] = it
-	if look > now {
+	if visibleAt > now {
 		h.wait(it)
 		return nil
 	}
@@ -393,52 +392,6 @@ func (h *agenda) inTurn(c chain) bool {
 	return h.turns.await(c)
 }
 
-// inFlightOf returns the items in flight of a shard that were not handed over. The caller holds mu.
-func (h *agenda) inFlightOf(shard uint16) (items []*item) {
-	for _, it := range h.items {
-		if it.Shard == shard && it.place == inFlight && !it.handedOver {
-			items = append(items, it)
-		}
-	}
-	return items
-}
-
-// flights returns the attempts of a shard that was left and that can be handed over. An attempt
-// that has not begun will not start, so its item lands soon.
-func (h *agenda) flights(shard uint16) []*item {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.shards.leaving[shard] == nil {
-		return nil
-	}
-	return slices.DeleteFunc(h.inFlightOf(shard), func(it *item) bool { return it.deferral || it.stays || !it.begun })
-}
-
-// stuck reports whether the shard was taken back because of an attempt that is still in flight.
-func (h *agenda) stuck(shard uint16) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.ContainsFunc(h.inFlightOf(shard), func(it *item) bool { return it.stays })
-}
-
-// stick notes that a shard is taken back because of its attempts in flight.
-func (h *agenda) stick(shard uint16) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, it := range h.inFlightOf(shard) {
-		if !it.deferral {
-			it.stays = true
-		}
-	}
-}
-
-// keepHere notes that an attempt in flight cannot be handed over.
-func (h *agenda) keepHere(it *item) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	it.stays = true
-}
-
 // later puts an item back into the timers for a while, without its content.
 func (h *agenda) later(it *item, wait time.Duration) {
 	h.mu.Lock()
@@ -451,22 +404,12 @@ func (h *agenda) later(it *item, wait time.Duration) {
 	h.wait(it)
 }
 
-// handOver marks an item in flight as handed over: its shard may move.
-func (h *agenda) handOver(it *item) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if it.place == inFlight && !it.gone && !it.handedOver {
-		h.shards.landed(it.Shard)
-	}
-	it.handedOver = true
-}
-
 // keeps reports whether a task may be added that was read after the given number of claims. If its
 // shard was claimed after that, the loader reads the task again. The caller holds mu.
-func (h *agenda) keeps(shard uint16, claims uint64, look int64) bool {
+func (h *agenda) keeps(shard uint16, claims uint64, visibleAt int64) bool {
 	owned := h.shards.has(shard)
 	if owned && h.shards.claimedAfter(shard, claims) {
-		h.miss(look)
+		h.miss(visibleAt)
 		return false
 	}
 	return owned
@@ -490,54 +433,4 @@ func (h *agenda) unfollow(a *asOf) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.departures.unfollow(a)
-}
-
-// owns reports whether tasks of a shard may be in the agenda.
-func (h *agenda) owns(shard uint16) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.shards.has(shard)
-}
-
-// own admits tasks of shards that were claimed.
-func (h *agenda) own(shards []uint16) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.shards.add(shards)
-}
-
-// leave removes all tasks of these shards except those in flight, and admits no more. It returns
-// items that may be in lines.
-func (h *agenda) leave(shards ...uint16) (gone []*item) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	flights := make(map[uint16]int, len(shards))
-	for _, s := range shards {
-		flights[s] = 0
-	}
-	for _, it := range h.items {
-		n, left := flights[it.Shard]
-		switch {
-		case !left, it.place == inFlight && it.handedOver:
-		case it.place == inFlight:
-			flights[it.Shard] = n + 1
-		default:
-			h.remove(it)
-			if it.place == inLine {
-				gone = append(gone, it)
-			}
-		}
-	}
-	for s, n := range flights {
-		h.shards.remove(s, n)
-	}
-	return gone
-}
-
-// empty returns a channel that is closed when no attempt of a shard that was left is in flight,
-// except attempts that were handed over.
-func (h *agenda) empty(shard uint16) <-chan struct{} {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.shards.empty(shard)
 }

@@ -15,11 +15,11 @@ type missed struct {
 }
 
 // add notes a task with this VisibleAt.
-func (m *missed) add(look, now int64) {
-	if look > now {
-		m.ahead = min(m.ahead, look)
+func (m *missed) add(visibleAt, now int64) {
+	if visibleAt > now {
+		m.ahead = min(m.ahead, visibleAt)
 	} else {
-		m.due = min(m.due, look)
+		m.due = min(m.due, visibleAt)
 	}
 }
 

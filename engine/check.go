@@ -52,7 +52,7 @@ func (e *Engine) gaps(ctx context.Context, s agendacheck.Store, most int) (gaps 
 	for _, it := range l.pending {
 		pending[it] = true
 	}
-	told := l.rescans.waiting()
+	rescanning := l.rescans.waiting()
 	report := func(en *store.Entry, why string) {
 		gaps = append(gaps, agendacheck.Gap{ID: en.ID, Version: en.Version, VisibleAt: time.UnixMilli(en.VisibleAt), Due: time.UnixMilli(en.Due), Why: why})
 	}
@@ -62,7 +62,7 @@ func (e *Engine) gaps(ctx context.Context, s agendacheck.Store, most int) (gaps 
 		en := &page[i]
 		it, known := e.agenda.items[en.ID]
 		switch {
-		case !e.agenda.shards.has(en.Shard) || told:
+		case !e.agenda.shards.has(en.Shard) || rescanning:
 		case !known && !l.comesTo(en):
 			report(en, "it is not in the agenda, and the loader does not come to it")
 		case known && it.Version == en.Version && it.place == inTimers && it.when() <= now:

@@ -13,6 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/commit"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -356,7 +357,7 @@ func unread(err error) bool { return err != nil && !errors.Is(err, bellman.ErrNo
 
 // readAgain reads a task and retries until the store answers or a stop gives up.
 func (c *committer) readAgain(ctx context.Context, id bellman.ID) (t *bellman.Task, err error) {
-	clock.Retry(c.patience, func() bool {
+	sleep.Retry(c.patience, func() bool {
 		within, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		t, err = c.store.Task(within, id)
@@ -378,7 +379,7 @@ func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
 		if err == nil && t.Version == f.change.Version+1 && t.Attempts == f.change.To.Attempts && t.VisibleAt.Equal(f.change.To.VisibleAt) {
 			f.change.To = t.Status
 			f.change.Err = nil
-			c.agenda.missAll(appendLooks(nil, f.change.Follow)) // the loader finds them
+			c.agenda.missAll(appendVisibleAts(nil, f.change.Follow)) // the loader finds them
 			if due := c.land(f, since, c.clock.Now().UnixMilli()); due != nil {
 				c.after.bring([]*item{due}, c.clock.Now())
 			}
@@ -416,8 +417,8 @@ func (c *committer) note(others map[uint16]*stretch, st *bellman.Status) {
 		return
 	}
 	if s := c.stretchOf(st.Shard, others); s != nil {
-		look := st.VisibleAt.UnixMilli()
-		s.since, s.until = min(s.since, look), max(s.until, look)
+		visibleAt := st.VisibleAt.UnixMilli()
+		s.since, s.until = min(s.since, visibleAt), max(s.until, visibleAt)
 	}
 }
 
@@ -445,37 +446,37 @@ func (c *committer) tellOwners(others map[uint16]*stretch) {
 
 // unsure returns the VisibleAt, in Unix ms, of pending tasks that ops add or change, and the ids of
 // the changed tasks.
-func unsure(ops []*op) (looks []int64, changed []bellman.ID) {
+func unsure(ops []*op) (visibleAts []int64, changed []bellman.ID) {
 	for _, o := range ops {
-		looks = appendLooks(looks, o.adds)
+		visibleAts = appendVisibleAts(visibleAts, o.adds)
 		if o.change == nil {
 			continue
 		}
 		changed = append(changed, o.change.ID)
 		if !o.change.To.State.Ended() {
-			looks = append(looks, o.change.To.VisibleAt.UnixMilli())
+			visibleAts = append(visibleAts, o.change.To.VisibleAt.UnixMilli())
 		}
-		looks = appendLooks(looks, o.change.Follow)
+		visibleAts = appendVisibleAts(visibleAts, o.change.Follow)
 	}
-	return looks, changed
+	return visibleAts, changed
 }
 
-// appendLooks appends the VisibleAt of the pending tasks among adds, in Unix ms.
-func appendLooks(looks []int64, adds []store.Add) []int64 {
+// appendVisibleAts appends the VisibleAt of the pending tasks among adds, in Unix ms.
+func appendVisibleAts(visibleAts []int64, adds []store.Add) []int64 {
 	for i := range adds {
 		if t := adds[i].Task; !t.State.Ended() {
-			looks = append(looks, t.VisibleAt.UnixMilli())
+			visibleAts = append(visibleAts, t.VisibleAt.UnixMilli())
 		}
 	}
-	return looks
+	return visibleAts
 }
 
-// lookFor moves the loader back to some times, and drops some tasks so that they are read again.
-func (c *committer) lookFor(looks []int64, changed []bellman.ID) {
-	if len(looks) == 0 && len(changed) == 0 {
+// readAgainFrom moves the loader back to these VisibleAts, and drops the changed tasks from memory.
+func (c *committer) readAgainFrom(visibleAts []int64, changed []bellman.ID) {
+	if len(visibleAts) == 0 && len(changed) == 0 {
 		return
 	}
 	c.agenda.renew(changed)
-	c.agenda.missAll(looks)
+	c.agenda.missAll(visibleAts)
 	c.after.reread()
 }

@@ -51,7 +51,7 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 	}
 	before := t.Before
 	switch {
-	case v.Next == bellman.Succeed && before != nil && before.State.Ended(): // one that repeats had been cancelled
+	case v.Next == bellman.Succeed && before != nil && before.State.Ended(): // even if it repeats: it had been cancelled
 		return end(st, bellman.Succeeded, cmp.Or(v.Reason, reasonAccepted), st.Updated)
 	case v.Next == bellman.Succeed:
 		return finish(st, t, bellman.Succeeded, cmp.Or(v.Reason, reasonAccepted), a)
@@ -155,7 +155,7 @@ func merge(t, seen *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *sch
 		return logged, true
 	}
 
-	under := *t // the task without the manual attempt
+	under := *t // the task as if no manual attempt were pending
 	under.Status = underlying(t.Status)
 	verdict := *v
 	if seen.Before != nil {

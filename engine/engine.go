@@ -58,16 +58,48 @@ func New(o Options) (*Engine, error) {
 
 // connect makes the objects of an engine and gives each the others that it needs.
 func connect(o Options) *Engine {
-	use, limits := store.UseOf(o.Store), o.Limits
-	node := fmt.Sprintf("%s/%s", o.Node, o.Process)
-	c, life, tick := clock.New(o.Wall), newLife(o.Logger), new(ticker)
-	attempts, cutOff := context.WithCancel(context.Background())
-	e := &Engine{
+	w := newWiring(o)
+	w.connectCluster()
+	w.connectLoader()
+	w.connectAttempts()
+	w.connectCommitter()
+	w.connectMonitor()
+	return w.Engine
+}
+
+// A wiring has the objects of an engine while connect makes them: those of the Engine, and those
+// that only other objects need. Objects that need each other exist from the start, and are filled
+// in later.
+type wiring struct {
+	*Engine
+	use    store.Use
+	limits Limits
+	node   string // the name of this node in the attempts' log
+
+	attempts context.Context // of all attempts: it ends when they must
+	cutOff   context.CancelFunc
+
+	host      *host
+	ticker    *ticker
+	outside   *outside
+	pauses    *pauses
+	contents  *contents
+	lines     *lines
+	announcer *announcer
+	deferrals *deferrals
+	recorder  *recorder
+}
+
+func newWiring(o Options) *wiring {
+	c, limits := clock.New(o.Wall), o.Limits
+	w := &wiring{use: store.UseOf(o.Store), limits: limits, node: fmt.Sprintf("%s/%s", o.Node, o.Process), host: new(host), ticker: new(ticker), outside: new(outside)}
+	w.attempts, w.cutOff = context.WithCancel(context.Background())
+	w.Engine = &Engine{
 		store:     o.Store,
 		log:       o.Logger,
 		clock:     c,
 		options:   o,
-		life:      life,
+		life:      newLife(o.Logger),
 		runner:    new(runner),
 		committer: new(committer),
 		chains:    new(chains),
@@ -82,75 +114,103 @@ func connect(o Options) *Engine {
 			Start:      4, // a thousand new endpoints at once are four thousand connections
 		}),
 	}
-	tick.init(c)
-	h := new(host)
-	e.leases = cluster.New(cluster.Options{
-		Store: o.Store, Log: o.Logger, Clock: c, Sole: use.Exclusive, Base: node, Addr: o.Addr, Version: o.Version, Docs: pauseKind, Hint: o.Hint,
-	}, h)
-	e.rules = &Rules{log: o.Logger, ctx: attempts, schedules: o.Schedules, leases: e.leases}
+	w.ticker.init(c)
+	return w
+}
 
-	paused := &pauses{
-		store: o.Store, clock: c, leases: e.leases, dispatch: e.dispatch, committer: e.committer, life: life, resumed: e.runner.resume,
+// connectCluster makes what knows shards, queues and pauses.
+func (w *wiring) connectCluster() {
+	o := w.options
+	w.leases = cluster.New(cluster.Options{
+		Store: w.store, Log: w.log, Clock: w.clock, Sole: w.use.Exclusive, Base: w.node, Addr: o.Addr, Version: o.Version, Docs: pauseKind, Hint: o.Hint,
+	}, w.host)
+	w.rules = &Rules{log: w.log, ctx: w.attempts, schedules: o.Schedules, leases: w.leases}
+	w.pauses = &pauses{
+		store: w.store, clock: w.clock, leases: w.leases, dispatch: w.dispatch, committer: w.committer, life: w.life, resumed: w.runner.resume,
 	}
-	paused.init()
-	e.unknownQueues = &unknownQueues{log: o.Logger, clock: c, rules: e.rules, dispatch: e.dispatch, pauses: paused}
-	e.unknownQueues.init()
-	content := &contents{
-		store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, most: limits.Chunk,
-	}
-	out := new(outside)
-	line := &lines{
-		rules: e.rules, agenda: e.agenda, contents: content, dispatch: e.dispatch, shelves: e.agenda.shelves, outside: out,
-		unknownQueues: e.unknownQueues,
-	}
-	announced := &announcer{store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, committer: e.committer}
-	announced.init()
-	deferred := &deferrals{clock: c, agenda: e.agenda, announcer: announced, committer: e.committer, most: limits.Uncommitted}
-	e.loader = &loader{
-		store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, contents: content, pauses: paused,
-		shelves: e.agenda.shelves, ticker: tick, deferrals: deferred, lines: line, outside: out, pump: e.runner.pump, limits: limits,
-	}
-	e.loader.init()
-	e.intake = &intake{
-		store: o.Store, log: o.Logger, leases: e.leases, loader: e.loader, dispatch: e.dispatch, committer: e.committer,
-		flow: o.Flow, spare: o.Spare, crowded: sleep.NewWaker(),
-	}
+	w.pauses.init()
+	w.unknownQueues = &unknownQueues{log: w.log, clock: w.clock, rules: w.rules, dispatch: w.dispatch, pauses: w.pauses}
+	w.unknownQueues.init()
+}
 
-	recording := &recorder{o.Store, o.Logger, c, e.rules, e.agenda, e.committer, attempts, life.patience}
-	e.Admin = &Admin{o.Store, c, e.rules, e.leases, e.agenda, e.committer, recording, paused, e.watch, life, newTurns(), o.Decided}
-	*e.chains = chains{
-		store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, admin: e.Admin, deferrals: deferred,
-		attempts: attempts, patience: life.patience, work: &e.committer.todo,
+// connectLoader makes what brings tasks from the store to their lines.
+func (w *wiring) connectLoader() {
+	shelves := w.agenda.shelves
+	w.contents = &contents{
+		store: w.store, log: w.log, clock: w.clock, leases: w.leases, agenda: w.agenda, dispatch: w.dispatch, most: w.limits.Chunk,
 	}
-	e.chains.init()
-	e.agenda.turns.freed = func(c chain) { e.chains.push(c, passing{superseded: true}) }
+	w.lines = &lines{
+		rules: w.rules, agenda: w.agenda, contents: w.contents, dispatch: w.dispatch, shelves: shelves, outside: w.outside,
+		unknownQueues: w.unknownQueues,
+	}
+	w.announcer = &announcer{store: w.store, log: w.log, clock: w.clock, leases: w.leases, agenda: w.agenda, committer: w.committer}
+	w.announcer.init()
+	w.deferrals = &deferrals{clock: w.clock, agenda: w.agenda, announcer: w.announcer, committer: w.committer, most: w.limits.Uncommitted}
+	w.loader = &loader{
+		store: w.store, log: w.log, clock: w.clock, leases: w.leases, agenda: w.agenda, dispatch: w.dispatch, contents: w.contents, pauses: w.pauses,
+		shelves: shelves, ticker: w.ticker, deferrals: w.deferrals, lines: w.lines, outside: w.outside, pump: w.runner.pump, limits: w.limits,
+	}
+	w.loader.init()
+	w.intake = &intake{
+		store: w.store, log: w.log, leases: w.leases, loader: w.loader, dispatch: w.dispatch, committer: w.committer,
+		flow: w.options.Flow, spare: w.options.Spare, crowded: sleep.NewWaker(),
+	}
+}
+
+// connectAttempts makes what changes tasks: requests of people and services, and attempts.
+func (w *wiring) connectAttempts() {
+	w.recorder = &recorder{
+		store: w.store, log: w.log, clock: w.clock, rules: w.rules, agenda: w.agenda, committer: w.committer, attempts: w.attempts,
+		patience: w.life.patience,
+	}
+	w.Admin = &Admin{
+		store: w.store, clock: w.clock, rules: w.rules, leases: w.leases, agenda: w.agenda, committer: w.committer, recorder: w.recorder,
+		pauses: w.pauses, watch: w.watch, life: w.life, turns: newTurns(), decided: w.options.Decided,
+	}
+	*w.chains = chains{
+		store: w.store, log: w.log, clock: w.clock, leases: w.leases, agenda: w.agenda, admin: w.Admin, deferrals: w.deferrals,
+		attempts: w.attempts, patience: w.life.patience, work: &w.committer.todo,
+	}
+	w.chains.init()
+	chains := w.chains
+	w.agenda.turns.freed = func(c chain) { chains.push(c, passing{superseded: true}) }
 	starts := &gate{
-		c, e.rules, e.leases, e.agenda, e.loader, content, e.dispatch, e.chains, announced, paused, e.unknownQueues, deferred, tick, attempts,
+		clock: w.clock, rules: w.rules, leases: w.leases, agenda: w.agenda, loader: w.loader, contents: w.contents, dispatch: w.dispatch,
+		chains: w.chains, announcer: w.announcer, pauses: w.pauses, unknownQueues: w.unknownQueues, deferrals: w.deferrals, ticker: w.ticker,
+		attempts: w.attempts,
 	}
-	*e.runner = runner{
-		log: o.Logger, clock: c, tracer: o.Tracer, chunk: limits.Chunk, life: life, leases: e.leases, agenda: e.agenda, loader: e.loader,
-		contents: content, dispatch: e.dispatch, lines: line, gate: starts, recorder: recording, committer: e.committer, announcer: announced,
-		ticker: tick, node: node, attempts: attempts, cutOff: cutOff,
+	*w.runner = runner{
+		log: w.log, clock: w.clock, tracer: w.options.Tracer, chunk: w.limits.Chunk, life: w.life, leases: w.leases, agenda: w.agenda,
+		loader: w.loader, contents: w.contents, dispatch: w.dispatch, lines: w.lines, gate: starts, recorder: w.recorder,
+		committer: w.committer, announcer: w.announcer, ticker: w.ticker, node: w.node, attempts: w.attempts, cutOff: w.cutOff,
 	}
-	e.runner.init()
-	*e.committer = committer{
-		store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, ticker: tick, watch: e.watch,
-		after: aftermath{e.runner, e.chains, e.intake}, patience: life.patience, mostChanged: limits.Changed,
-	}
-	lane := commit.Options{Most: limits.Uncommitted, Patience: life.patience, Batch: cmp.Or(limits.Batch, use.BatchSize, maxBatch)}
-	e.committer.init(lane)
+	w.runner.init()
+}
 
-	e.shares = &shares{clock: c, rules: e.rules, leases: e.leases, dispatch: e.dispatch, outcomes: e.committer.outcomes, ticker: tick}
-	*h = host{
-		agenda: e.agenda, loader: e.loader, dispatch: e.dispatch, contents: content, shares: e.shares, announcer: announced, pauses: paused,
-		handover: &handover{c, life, e.agenda, e.committer, o.StopTimeout}, runner: e.runner, leases: e.leases, watch: e.watch,
+// connectCommitter makes the lanes, and what depends on them when shards come and go.
+func (w *wiring) connectCommitter() {
+	*w.committer = committer{
+		store: w.store, log: w.log, clock: w.clock, leases: w.leases, agenda: w.agenda, ticker: w.ticker, watch: w.watch,
+		after: aftermath{w.runner, w.chains, w.intake}, patience: w.life.patience, mostChanged: w.limits.Changed,
 	}
-	e.Monitor = &Monitor{
-		store: o.Store, log: o.Logger, clock: c, rules: e.rules, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, committer: e.committer,
-		loader: e.loader, pauses: paused, unknownQueues: e.unknownQueues, intake: e.intake, ticker: tick, watch: e.watch,
-		page: limits.Page, ask: o.Ask, failing: o.Failing, refused: o.Refused,
+	w.committer.init(commit.Options{Most: w.limits.Uncommitted, Patience: w.life.patience, Batch: cmp.Or(w.limits.Batch, w.use.BatchSize, maxBatch)})
+	w.shares = &shares{
+		clock: w.clock, rules: w.rules, leases: w.leases, dispatch: w.dispatch, outcomes: w.committer.outcomes, ticker: w.ticker,
 	}
-	return e
+	*w.host = host{
+		agenda: w.agenda, loader: w.loader, dispatch: w.dispatch, contents: w.contents, shares: w.shares, announcer: w.announcer, pauses: w.pauses,
+		handover: &handover{clock: w.clock, life: w.life, agenda: w.agenda, committer: w.committer, stopTimeout: w.options.StopTimeout},
+		runner:   w.runner, leases: w.leases, watch: w.watch,
+	}
+}
+
+func (w *wiring) connectMonitor() {
+	o := w.options
+	w.Monitor = &Monitor{
+		store: w.store, log: w.log, clock: w.clock, rules: w.rules, leases: w.leases, agenda: w.agenda, dispatch: w.dispatch,
+		committer: w.committer, loader: w.loader, pauses: w.pauses, unknownQueues: w.unknownQueues, intake: w.intake, ticker: w.ticker,
+		watch: w.watch, page: w.limits.Page, ask: o.Ask, failing: o.Failing, refused: o.Refused,
+	}
 }
 
 // SetQueues replaces all queues. Existing tasks keep the schedule and the rules they were accepted

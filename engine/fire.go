@@ -77,7 +77,7 @@ func (r *runner) tick(ctx context.Context) error {
 		if more {
 			continue
 		}
-		if at, ok := r.dispatch.Wake(now.UnixNano()); ok && r.firing() { // otherwise it would say now, and nothing could go
+		if at, ok := r.dispatch.Wake(now.UnixNano()); ok && r.firing() { // while not firing, Wake may return now although nothing may start
 			next = min(next, (at+999_999)/1e6)
 		}
 		r.ticker.sleepUntil(ctx, next)

@@ -100,7 +100,7 @@ func (g *gate) notElsewhere(s *start) bool {
 		return false
 	}
 	wait := elsewhere(g.leases.HeldSince, s.item.task, now)
-	if wait > 0 { // by this node's clock the attempt has ended
+	if wait > 0 { // VisibleAt has passed by this node's clock, but the former owner may still be attempting
 		g.contents.release(s.item)
 		s.waits = true
 		g.agenda.later(s.item, wait)

@@ -112,7 +112,7 @@ func (m *Monitor) Endpoints() []figures.Endpoint {
 			success = -1
 		}
 		target := "endpoint/" + d.Name
-		if d.Queue != "" { // which is paused as a queue
+		if d.Queue != "" { // such an endpoint is paused as a queue
 			target = "queue/" + d.Queue
 		}
 		infos = append(infos, figures.Endpoint{
@@ -139,7 +139,7 @@ func (m *Monitor) Endpoints() []figures.Endpoint {
 	}
 	for target, p := range m.pauses.all() {
 		name, ok := strings.CutPrefix(target, "endpoint/")
-		if _, queue := m.rules.queue(name); queue { // which nothing paused under this name
+		if _, queue := m.rules.queue(name); queue { // a queue without endpoints is paused as a queue
 			continue
 		}
 		if ok && !seen[name] {

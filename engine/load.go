@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -47,7 +47,7 @@ func (l *loader) load(ctx context.Context) error {
 		case len(l.pending) > 0 || l.back != nowhere || len(l.ready) > 0:
 			l.rest(ctx, 2*time.Millisecond, nil)
 		default:
-			// Whatever wakes it: the next look back is not put off.
+			// A wake-up does not postpone the next fast sweep.
 			l.rest(ctx, min(fastSweep-now.Sub(fast)%fastSweep, horizon/2), l.kick)
 		}
 	}
@@ -62,7 +62,7 @@ const enoughMoved = 256
 func (l *loader) rest(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	l.busy.Unlock()
 	defer l.busy.Lock()
-	clock.Nap(ctx, d, wake)
+	sleep.UntilWoken(ctx, d, wake)
 }
 
 // read reads one page of each kind, as far as there is room. more means that the next page can be
@@ -73,7 +73,7 @@ func (l *loader) read(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	l.goBack()
-	now := l.clock.Now() // not before missed tasks became due: reading back ends here
+	now := l.clock.Now() // after goBack: readBack ends here, and the missed tasks that are due lie before
 	for _, read := range []func(context.Context, time.Time) (bool, error){
 		l.readBack,
 		l.find,
@@ -154,7 +154,7 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	past := l.skipped != nowhere
 	due := l.agenda.endRead(since, l.page, 0, now.UnixMilli(), func(en *store.Entry, before store.Position) bool {
 		p := l.peersOf(en)
-		if !l.out[p] && l.share[p]+taken[p] < l.most(p) { // in order: none of a line before those that were left out
+		if !l.out[p] && l.share[p]+taken[p] < l.most(p) { // once a task of a line was left out, all later ones are
 			taken[p]++
 			return true
 		}
@@ -222,7 +222,7 @@ func (l *loader) leaveOut(p peers, before store.Position, now time.Time) {
 	}
 	l.skipped, l.past = before, 0
 	if now.Sub(l.fruitless) >= l.pause {
-		l.past = max(int(math.Round(pastPages*l.leases.Part())), 1) // other nodes read beyond theirs
+		l.past = max(int(math.Round(pastPages*l.leases.Part())), 1) // the other nodes read their share
 	}
 }
 
@@ -234,7 +234,7 @@ func only(taken map[peers]int, page, full int) (p peers, all bool) {
 	return p, false
 }
 
-// publish stores for which lines due tasks wait on disk.
+// publish stores for which lines due tasks wait on disk, for runner.yield.
 func (l *loader) publish() {
 	behind := l.behind.Load()
 	switch {

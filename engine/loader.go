@@ -107,9 +107,9 @@ var nowhere = store.Position{VisibleAt: noTime}
 
 // lookBack moves the cursor of overdue tasks back to a VisibleAt; noTime: it stays. Tasks that were
 // skipped after that are read again too.
-func (l *loader) lookBack(look int64) {
-	if look != noTime && look <= min(l.back.VisibleAt, l.skipped.VisibleAt) {
-		l.back, l.skipped = store.Position{VisibleAt: look}, nowhere
+func (l *loader) lookBack(visibleAt int64) {
+	if visibleAt != noTime && visibleAt <= min(l.back.VisibleAt, l.skipped.VisibleAt) {
+		l.back, l.skipped = store.Position{VisibleAt: visibleAt}, nowhere
 		l.clearOut()
 	}
 }

@@ -49,9 +49,9 @@ type Queue struct {
 	// Ended returns the tasks to add when a task of this queue ends. They are added in the same
 	// transaction. Ended receives the ended task, with Last, and must not change it. It is called
 	// again if a person revives the task and it ends again. For a task that repeats, it is called
-	// only when the task is cancelled. Ended may be called more than once for one end, of which one
-	// counts: give its tasks keys. After a panic the task ends, and nothing follows. Nil: nothing
-	// follows.
+	// only when the task is cancelled. Ended may be called more than once for one end, and the
+	// tasks of one call are added: give them keys. After a panic the task ends, and nothing
+	// follows. Nil: nothing follows.
 	Ended func(task *bellman.Task) []bellman.Task
 }
 

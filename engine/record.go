@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -112,7 +113,7 @@ func (r *recorder) follow(ctx context.Context, t *bellman.Task, tasks []bellman.
 		var err error
 		said := false
 		var answers time.Time // since when the store has answered although the check timed out; zero: it does not
-		known := clock.Retry(ctx, func() bool {
+		known := sleep.Retry(ctx, func() bool {
 			add, err = r.rules.acceptAs(tasks[i].Status, &tasks[i], r.clock.Now())
 			if unanswered(err) && !said {
 				said = true
@@ -212,7 +213,7 @@ func (r *recorder) reconcile(f *flight) {
 func (r *recorder) inLog(ctx context.Context, f *flight) bool {
 	const most = 100
 	var log []bellman.Attempt
-	clock.Retry(r.patience, func() (done bool) {
+	sleep.Retry(r.patience, func() (done bool) {
 		var err error
 		log, err = r.store.Attempts(ctx, f.task.ID, f.attempt.Number-1, most)
 		return err == nil || errors.Is(err, bellman.ErrClosed)

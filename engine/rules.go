@@ -110,7 +110,7 @@ func (r *Rules) acceptAs(as bellman.Status, given *bellman.Task, now time.Time) 
 	t.Kind = q.Kind
 	r.fillIn(t, &q)
 	t.Status = bellman.Status{State: as.State, Reason: as.Reason}
-	var more bellman.Invalid // in the end, because the handler may change what is checked here
+	var more bellman.Invalid // what the handler finds; listed after what is checked below, on the task as the handler left it
 	if c, ok := q.Handler.(bellman.Checker); ok && !as.State.Ended() {
 		err := r.safely(t, func() error { return c.Check(t) })
 		var wrong *bellman.Invalid

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -167,7 +167,7 @@ func (e *Engine) alone(ctx context.Context, shards int) error {
 		if time.Now().After(deadline) {
 			return errors.Join(errors.New("another engine uses this store: want one engine for it"), e.leases.Leave(ctx))
 		}
-		clock.Nap(ctx, store.LeaseBeat, nil)
+		sleep.For(ctx, store.LeaseBeat)
 		if err := e.leases.Look(ctx, true); err != nil {
 			return err
 		}

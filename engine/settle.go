@@ -64,7 +64,7 @@ func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wa
 	defer cancel()
 	settled := make([]Settled, len(ids))
 	waiting := make(map[bellman.ID]*bellman.Task) // each task as it was before
-	look := time.Second                           // poll interval, because an event may be lost
+	every := time.Second                          // poll interval, because an event may be lost
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for i, id := range ids {
@@ -76,7 +76,7 @@ func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wa
 			case err == nil:
 				waiting[id] = t
 				if !a.leases.Holds(t.Shard) { // there will be no event here
-					look = time.Second / 4
+					every = time.Second / 4
 				}
 			case ctx.Err() != nil:
 				settled[i].Err = waits(context.Cause(ctx))
@@ -86,7 +86,7 @@ func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wa
 		})
 	}
 	asking.Wait()
-	left, err := a.untilSettled(ctx, waiting, events, look)
+	left, err := a.untilSettled(ctx, waiting, events, every)
 
 	// The caller gets the status of all tasks, even if ctx has ended.
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
@@ -163,7 +163,7 @@ func over(t, was *bellman.Task) bool {
 // remaining tasks and the cause. It checks after each event and at intervals.
 func (a *Admin) untilSettled(ctx context.Context, waiting map[bellman.ID]*bellman.Task, events <-chan Event, every time.Duration) (left map[bellman.ID]*bellman.Task, err error) {
 	left = make(map[bellman.ID]*bellman.Task, len(waiting))
-	look := func() {
+	check := func() {
 		for id, was := range waiting {
 			if t, err := a.store.Task(ctx, id); err == nil && !over(t, was) || err != nil && !errors.Is(err, bellman.ErrNotFound) {
 				left[id] = was
@@ -172,7 +172,7 @@ func (a *Admin) untilSettled(ctx context.Context, waiting map[bellman.ID]*bellma
 			}
 		}
 	}
-	look()
+	check()
 	again := time.NewTicker(every)
 	defer again.Stop()
 	for len(left) > 0 {
@@ -180,7 +180,7 @@ func (a *Admin) untilSettled(ctx context.Context, waiting map[bellman.ID]*bellma
 		case <-ctx.Done():
 			return left, context.Cause(ctx)
 		case <-again.C:
-			look()
+			check()
 		case ev, ok := <-events:
 			if !ok {
 				return left, bellman.ErrClosed

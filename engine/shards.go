@@ -7,6 +7,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -66,7 +67,7 @@ func (h *host) Left(shards ...uint16) {
 func (h *host) Lost(shard uint16) { h.announcer.lost(shard) }
 
 func (h *host) Drain(ctx context.Context, shard uint16) bool {
-	return h.handover.drain(ctx, shard) && clock.Retry(ctx, func() bool { return h.announcer.withdraw(ctx, shard) })
+	return h.handover.drain(ctx, shard) && sleep.Retry(ctx, func() bool { return h.announcer.withdraw(ctx, shard) })
 }
 
 func (h *host) Stuck(shard uint16) bool { return h.agenda.stuck(shard) }

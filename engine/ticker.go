@@ -34,7 +34,7 @@ func (t *ticker) sleepUntil(ctx context.Context, ms int64) {
 		wait = min(t.clock.Until(time.UnixMilli(ms)), wait)
 	}
 	if wait > 0 {
-		clock.Nap(ctx, wait, t.poke)
+		sleep.UntilWoken(ctx, wait, t.poke)
 	}
 	t.nextMs.Store(noTime)
 }

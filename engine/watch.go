@@ -103,7 +103,7 @@ func (w *watch) attempted(f *flight) {
 	a, to := &f.attempt, &f.change.To
 	ended := to.State
 	if was := underlying(f.task.Status); was.State == to.State && was.Finished.Equal(to.Finished) {
-		ended = bellman.Pending // the task had ended before
+		ended = bellman.Pending // this attempt did not end the task: it had ended in the same way before
 	}
 	now, counted := w.clock.Now(), ended
 	if ended == bellman.Failed && f.verdict.Minor {

@@ -65,7 +65,7 @@ func (w *writer) Settle(ctx context.Context, ops []*op) ([]*op, error) {
 		w.log.Error("shards cannot be claimed", "err", err)
 		return nil, err
 	}
-	w.lookFor(unsure(ops))
+	w.readAgainFrom(unsure(ops))
 	outcomes := slices.DeleteFunc(slices.Clone(ops), func(o *op) bool { return !o.Happened() })
 	return w.sort(ctx, w.recordable(outcomes)), nil
 }

@@ -40,9 +40,9 @@ func (f Accounts[C]) account(ctx context.Context, name string) (at Account[C], e
 	return at, err
 }
 
-// Accept returns the account that a new task names, or own if it names none or f is nil. If there
-// is none of that name, or can says no, it adds to bad why. can reports whether a channel does what
-// the queue needs.
+// Accept returns the account that a new task names, or own if it names none or f is nil. can
+// returns an error if a channel lacks what the queue needs. That error, and an unknown name, are
+// added to bad. Another error means that the account cannot be read now.
 func (f Accounts[C]) Accept(bad *bellman.Invalid, name string, own Account[C], can func(C) error) (at Account[C], err error) {
 	if name == "" || f == nil {
 		return own, nil

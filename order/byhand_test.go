@@ -257,3 +257,88 @@ func TestAlertAdds(t *testing.T) {
 		}
 	}
 }
+
+// Who completes an order that has an amount says which amount was paid.
+func TestCompleteSaysTheAmount(t *testing.T) {
+	tests := []struct {
+		taken Taken
+		want  string
+	}{
+		{nil, "taken.amount: is missing"},
+		{Taken{"amount": 8800.0, "currency": "CNY"}, "PAID"},
+		{Taken{"amount": 8800.5, "currency": "CNY"}, "taken.amount: want a whole number"},
+		{Taken{"amount": "8800", "currency": "CNY"}, "taken.amount: want a whole number"},
+		{Taken{"amount": 1.0, "currency": "CNY"}, "UNKNOWN"},
+		{Taken{"amount": 8800.0}, "taken.currency: is missing"},
+		{Taken{"amount": 8800.0, "currency": "cny"}, "taken.currency: want a code of ISO 4217"},
+		{Taken{"amount": 8800.0, "currency": 156}, "taken.currency: want a code of ISO 4217"},
+		{Taken{"amount": 8800.0, "currency": "CNY", "transaction_id": 42}, "taken.transaction_id: want a text"},
+		{Taken{"amount": 8800.0, "currency": "CNY", "paid_at": "2026-11-20 15:04:05"}, "taken.paid_at: want a time"},
+		{Taken{"amount": 8800.0, "currency": "CNY", "paid_at": "2026-11-20T15:04:05+08:00", "note": 5}, "PAID"},
+	}
+	for _, tt := range tests {
+		h := newHouse(t)
+		task := h.priced()
+		v, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID", Detail: tt.taken}, h.now)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else if l, err := ParseLife(v.Data); err == nil {
+			got = l.State
+		}
+		if !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%v: %s; want %s", tt.taken, got, tt.want)
+		}
+	}
+	local := Taken{"paid_at": "2026-11-20T15:04:05+08:00"}
+	if taken, err := given(new(Order), local, true); err != nil || taken["paid_at"] != "2026-11-20T07:04:05Z" || local["paid_at"] != "2026-11-20T15:04:05+08:00" {
+		t.Errorf("a time of another zone: %v of %v, %v; want UTC, and the caller's map as it was", taken, local, err)
+	}
+	h := newHouse(t)
+	if _, err := h.handler.Complete(h.order(), bellman.Completion{Outcome: "CLOSED", Detail: Taken{"currency": "yuan", "paid_at": nil}}, h.now); err == nil || !strings.Contains(err.Error(), "taken.currency: ") || !strings.Contains(err.Error(), "taken.paid_at: ") {
+		t.Errorf("an order without a price: %v; want both fields", err)
+	}
+	task := h.priced()
+	if v, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID", Detail: Vouched{}}, h.now); err != nil || v.Next != bellman.Succeed {
+		t.Errorf("by hand: %+v, %v", v, err)
+	}
+}
+
+// What a person says of a payment: somebody has to look where a reverse may have given it back, and
+// where it is of another amount.
+func TestCompletedByAPerson(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		life    Life
+		outcome string
+		detail  any
+		next    bellman.Next
+		reason  string
+		alerts  int
+		amount  any // that was told
+	}{
+		{"PAID", Life{Stage: Polling}, "PAID", Vouched{}, bellman.Succeed, "", 0, 8800.},
+		{"PAID while it is reversed", Life{Stage: Reversing}, "PAID", Vouched{}, bellman.Succeed, "", 1, 8800.},
+		{"PAID while a cancel may be on its way", Life{Stage: Closing, Cancels: true}, "PAID", Vouched{}, bellman.Succeed, "", 1, 8800.},
+		{"PAID_REFUNDED while it is reversed", Life{Stage: Reversing}, "PAID_REFUNDED", Vouched{}, bellman.Succeed, "", 0, 8800.},
+		{"CLOSED while it is reversed", Life{Stage: Reversing}, "CLOSED", Vouched{}, bellman.Succeed, "", 0, nil},
+		{"another amount", Life{Stage: Polling}, "PAID", Taken{"amount": int64(1), "currency": "CNY"}, bellman.GiveUp, "amount_mismatch", 1, nil},
+	} {
+		h := newHouse(t)
+		task := h.priced()
+		tt.life.State, tt.life.Began = StatePending, created.UnixMilli()
+		task.Data = tt.life.encode()
+		v, err := h.handler.Complete(task, bellman.Completion{Outcome: tt.outcome, Detail: tt.detail}, h.now)
+		if err != nil || v.Next != tt.next || v.Reason != tt.reason || len(h.alerts) != tt.alerts {
+			t.Errorf("%s: %v, %q, %v, alerts %q; want %+v", tt.name, v.Next, v.Reason, err, h.alerts, tt)
+		}
+		for _, f := range v.Follow {
+			h.add(f)
+		}
+		if v.Next == bellman.Succeed {
+			if got := h.told("orders/M1/O1/decided")["amount"]; got != tt.amount {
+				t.Errorf("%s: told the amount %v; want %v", tt.name, got, tt.amount)
+			}
+		}
+	}
+}

@@ -75,7 +75,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 			return w.news(move{tell: tellLate}, sampleTaken(&ask), ask.Created)
 		})
 		checkChannel(bad, at.Channel, task, &ask)
-		_, task.Due = h.ends(&ask) // a schedule that begins later must not hold it up
+		_, task.Due = h.ends(&ask) // the close does not wait for a schedule that begins later
 	}
 	if len(bad.Fields) == 0 {
 		task.Body = ask.encode()

@@ -24,8 +24,8 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	started := h.rules.Now()
 	w, err := h.read(task)
 	if err != nil { // Check validated it when the task was added
-		told := h.rules.Alert(task, Alert{Kind: AlertUndecided, State: StateUnknown, Why: err.Error()})
-		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error(), Follow: told}
+		alert := h.rules.Alert(task, Alert{Kind: AlertUndecided, State: StateUnknown, Why: err.Error()})
+		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error(), Follow: alert}
 	}
 	w.life = w.life.resume(task, number, started)
 	if v, known := h.knownLate(ctx, w); known {
@@ -39,7 +39,7 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	f := h.facts(w, &said)
 	if said.Reading.IsPaid() {
 		a.mismatch, a.payment = mismatch(&w.order, f.paid), paymentOf(f.paid)
-		if _, err := h.learn(ctx, w); err != nil { // then it is told as if it were the first
+		if _, err := h.learn(ctx, w); err != nil { // then this payment is notified as if it were the first
 			h.rules.Log.Warn("the known late payment of an order cannot be read", "task", task.ID, "queue", task.Queue, "err", err)
 		}
 	}
@@ -161,7 +161,7 @@ func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a ans
 	return got.Verdict(a.act, reading), a, said
 }
 
-// reverse returns how a channel reverses an order. One that cannot was put in the place of another
+// reverse returns how a channel reverses an order. If it cannot, it has replaced another channel
 // since the order was accepted.
 func reverse(c Channel) func(context.Context, *Order) CloseAnswer {
 	if r, ok := c.(Reverser); ok {
@@ -202,7 +202,7 @@ func excerpt(body []byte) string {
 // the answer.
 func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, f facts, now time.Time) {
 	if _, named := h.rules.Then.For[StateUnknown]; named && m.tell == "" && m.next == bellman.GiveUp && w.life.over() {
-		m.tell = tellUndecided // the queue wants every UNKNOWN told
+		m.tell = tellUndecided // the queue names recipients for UNKNOWN, so they are notified of each
 	}
 	if f.paid != nil && m.tell != tellDuplicate && (m.tell != "" || m.reason == "amount_mismatch") {
 		w.life.Taken, w.life.Given, w.life.Numbers = h.encodeTaken(w, f.paid), w.given && paymentOf(f.paid) != "", h.rules.Then.Numbers
@@ -219,7 +219,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, f facts, now ti
 		}
 		news := w.news(m, told, now)
 		news.Paid = paid
-		// Read in another way, another number may be of the same payment.
+		// If the queue reads payments in another way now, another number may name the same payment.
 		news.NoRefund = news.NoRefund || m.tell == tellDuplicate && w.life.firstPayment() != "" && w.life.Numbers != h.rules.Then.Numbers
 		if m.kind == AlertLate {
 			once = TellKey(w.task.Queue, news.Key, news.What)

@@ -43,8 +43,9 @@ type hold struct {
 	Alerted bool `json:"alerted,omitempty"` // an alert was raised, and nobody has seen to the payment since
 }
 
-// attemptNotice looks for the order of a notice that is held. Its own record is on the order's page
-// then. If the order of a payment does not come, an alert is raised, once.
+// attemptNotice looks for the order of a notice that is held. Once the order is there, Rules.Tell
+// applies the notice and records it there, and this task ends. If the order of a payment does not
+// come, an alert is raised, once.
 func (h *Handler) attemptNotice(ctx context.Context, task *bellman.Task) bellman.Verdict {
 	told := ToldOf(task)
 	if told == nil || h.rules.Tell == nil {

@@ -198,3 +198,21 @@ func TestAlertsOfLatePaymentsAreRaisedOnce(t *testing.T) {
 		t.Errorf("alerts once of %q; want %q", onces, want)
 	}
 }
+
+// A payment is known by its number. It is a duplicate if another payment came before it.
+func TestKnowsPayment(t *testing.T) {
+	lives := map[string]Life{
+		"the number of the first is known":     {State: "PAID", Taken: []byte(`{"transaction_id":"1"}`), Payments: []string{hashed("2"), hashed("3")}},
+		"the number of the first came later":   {State: "PAID", Payments: []string{hashed("1"), hashed("2"), hashed("3")}},
+		"two tasks of the order have the same": {State: "PAID", Taken: []byte(`{"transaction_id":"1"}`), Payments: []string{hashed("1"), hashed("2"), hashed("3")}},
+	}
+	for name, l := range lives {
+		l.Stage = Decided
+		task := &bellman.Task{Status: bellman.Status{Data: l.encode()}}
+		for number, want := range map[string][2]bool{"1": {true, false}, "2": {true, true}, "3": {true, true}, "4": {}, "": {}} {
+			if known, duplicate := KnowsPayment(task, number); known != want[0] || want[0] && duplicate != want[1] {
+				t.Errorf("%s: payment %q is known: %t, a duplicate: %t; want %v", name, number, known, duplicate, want)
+			}
+		}
+	}
+}

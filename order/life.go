@@ -73,8 +73,8 @@ type Life struct {
 	// Mismatch says which payment of another amount was found; empty: none.
 	Mismatch string `json:"amount_mismatch,omitempty"`
 
-	// Hinted says that a refused notice is recorded, and has caused a query. There is one of each
-	// at most.
+	// Hinted says that a refused notice was recorded and has caused a query. [Handler.Complete]
+	// says when another refused notice does the same.
 	Hinted bool `json:"hinted,omitempty"`
 
 	Repeats int `json:"repeats,omitempty"` // notices that changed nothing; see [MaxRepeats]
@@ -156,8 +156,8 @@ func (l *Life) reversing() bool {
 	return l.Stage == Reversing || l.Stage == Reverse || l.Cancels
 }
 
-// refundedByReverse reports whether the channel said that the reverse gave the money of a payment
-// back. The payment's notice may come later.
+// refundedByReverse reports whether the channel said that the reverse refunded a payment. The
+// notice of that payment may come later.
 func (l *Life) refundedByReverse() bool {
 	return l.over() && !l.isPaid() && l.Close == CloseRefunded.String() && l.Late == ""
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/order/internal/wire"
+	"github.com/bellmanhq/bellman/order/internal/alerts"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -136,7 +136,7 @@ func (r Rules) withDefaults() Rules {
 	}
 	r.GiveUp = cmp.Or(r.GiveUp, 24*time.Hour)
 	r.Log = cmp.Or(r.Log, slog.Default())
-	r.Alert = wire.Alerts(r.Alert, r.Log, func(t *bellman.Task, a Alert) {
+	r.Alert = alerts.Guard(r.Alert, r.Log, func(t *bellman.Task, a Alert) {
 		r.Log.Error("an order needs manual action", "task", t.ID, "queue", t.Queue,
 			"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", a.State, "err", a.Why)
 	})
@@ -161,7 +161,7 @@ type Handler struct {
 // Identity returns that of the own account of a queue with this handler, which is never empty.
 func (h *Handler) Identity(queue string) string { return cmp.Or(h.rules.Identity, ofQueue+queue) }
 
-// Channel returns the channel of the queue's own; nil: its orders are those of Accounts.
+// Channel returns the queue's own channel; nil: every order belongs to one of Accounts.
 func (h *Handler) Channel() Channel { return h.channel }
 
 var (
@@ -233,8 +233,8 @@ type plan struct {
 	from     time.Time // no close or reverse before
 	giveUp   time.Time // nothing is tried any more after this
 	codeEnds time.Time // an order that the channel does not know can be paid until then
-	until    time.Time // of a watch for a late payment
-	unborn   bool      // … whose order the channel did not know when it was closed
+	until    time.Time // a watch for a late payment ends then
+	unborn   bool      // of such a watch: the channel did not know the order when it was closed
 
 	onExhausted    OnExhausted
 	reverses       bool // instead of closing

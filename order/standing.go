@@ -113,10 +113,10 @@ func (s *Standing) Payment() (p Payment) {
 	return p
 }
 
-// Overall returns how an order stands by all its tasks, which must be sorted from the newest: paid
-// if one is paid, otherwise pending if one is pending, otherwise as the newest. Late is that of any
-// task, and so is Paid if the task that the order stands as has none. own is the task that stands
-// so; nil: none is the order's own.
+// Overall returns the standing of an order from all its tasks, which must be sorted from the
+// newest. The order is paid if one of its own tasks is paid, otherwise pending if one is pending,
+// otherwise as the newest says. own is the task that decides so; nil: the order has no task of its
+// own. Late may come from any task. So may Paid if own has none.
 func Overall(tasks []*bellman.Task) (s Standing, own *bellman.Task) {
 	for _, t := range tasks {
 		if t.Kind == bellman.KindOrder && s.take(StandingOf(t), own == nil) {
@@ -126,7 +126,7 @@ func Overall(tasks []*bellman.Task) (s Standing, own *bellman.Task) {
 	return s, own
 }
 
-// take adds the standing of an older task, and reports whether the order stands as that task does.
+// take adds the standing of an older task, and reports whether that task now decides the order's.
 func (s *Standing) take(older Standing, first bool) bool {
 	paid := func(state string) bool { return state == Paid.String() || state == PaidRefunded.String() }
 	late := cmp.Or(s.Late, older.Late)

@@ -56,9 +56,8 @@ type move struct {
 	kind    AlertKind // of the alert; empty: AlertUndecided
 }
 
-// step is the protocol: what an answer makes of a life, and what comes next. A
-// payment that is seen before the decision wins over everything, and an answer
-// that says nothing decides nothing.
+// step is the protocol: it returns the life after an answer, and the next move. A payment that is
+// seen before the decision overrides everything. An answer that says nothing decides nothing.
 //
 //	          pending            schedule used up, on_exhausted callback or alert
 //	         ┌──────┐           ┌─────────────────────────────────────► UNKNOWN

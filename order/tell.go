@@ -37,14 +37,15 @@ const (
 // lateWatchKey ends the key of a watch for a late payment.
 const lateWatchKey = "/late_watch"
 
-// TellKey returns the key of a notification about an order. what is decided, undecided,
-// late_payment or duplicate_payment/HASH. The key contains the order's queue: one order number may
-// be tried at two channels, and one queue may notify about both.
+// TellKey returns the key of a notification about an order with this queue and key. The argument
+// what is "decided", "undecided", "late_payment" or "duplicate_payment/HASH". The key contains the
+// order's queue, because one order number may be tried at two channels, and one queue may notify
+// about both.
 func TellKey(queue, key, what string) string { return queue + "/" + key + "/" + what }
 
-// isTold reports whether what can be the last part of a notification's key.
-func isTold(what string) bool {
-	return what == tellDecided || what == tellUndecided || what == tellLate || strings.HasPrefix(what, tellDuplicate+"/")
+// isTold reports whether a text can be the last part of a notification's key.
+func isTold(part string) bool {
+	return part == tellDecided || part == tellUndecided || part == tellLate || strings.HasPrefix(part, tellDuplicate+"/")
 }
 
 // Tells returns the queue of the order that a key tells of, if it has the form of [TellKey]; empty:
@@ -67,7 +68,7 @@ const maxOwn = 200
 
 // AddOwn adds the notifications that were sent to the address of their queue ([Recipient.Own]) to
 // the tasks of one order, which are sorted from the newest. Such a notification has the order's
-// number and no merchant. It adds only those that sees accepts.
+// number and no merchant. Those for which sees returns false are left out.
 func AddOwn(ctx context.Context, list func(context.Context, store.Filter, bellman.ID, int) ([]*bellman.Task, bellman.ID, error), tasks []*bellman.Task, sees func(*bellman.Task) bool) ([]*bellman.Task, error) {
 	if !slices.ContainsFunc(tasks, func(t *bellman.Task) bool { return t.Kind != bellman.KindNotify }) {
 		return tasks, nil
@@ -92,8 +93,8 @@ func tells(key string, of *bellman.Task) bool {
 	return is && isTold(what)
 }
 
-// news returns what there is to tell of an order's result. Its key does not depend on the task that
-// finds the result, so each result is told once. taken are the fields of the payment.
+// news returns the News of an order's result. Its key does not depend on the task that finds the
+// result, so each result is notified once. taken are the fields of the payment.
 func (w *watched) news(m move, taken json.RawMessage, now time.Time) News {
 	l := &w.life
 	n := News{

@@ -10,17 +10,6 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-func TestTellsOf(t *testing.T) {
-	for key, want := range map[string]string{
-		"q/k/decided": "q", "q/k/undecided": "q", "q/M1/O1/late_payment": "q", "q/k/duplicate_payment/ab": "q", "q/duplicate_payment/ab": "",
-		"q/k/other": "", "q/k/other/decided/x": "", "q/k/other/ab": "", "q/decided": "", "q//decided": "", "q": "", "": "",
-	} {
-		if got := Tells(key); got != want {
-			t.Errorf("Tells(%q) = %q; want %q", key, got, want)
-		}
-	}
-}
-
 // The notifications that a queue got at its own address are among the tasks of their order, newest
 // first.
 func TestAddOwn(t *testing.T) {
@@ -49,5 +38,38 @@ func TestAddOwn(t *testing.T) {
 	fails = errors.New("down")
 	if _, err := AddOwn(t.Context(), list, []*bellman.Task{own}, sees); !errors.Is(err, fails) {
 		t.Errorf("AddOwn = %v; want the store's error", err)
+	}
+}
+
+// Only the keys of notifications about orders tell of one.
+func TestTells(t *testing.T) {
+	for key, want := range map[string]string{
+		TellKey("wx", "M1/A/1", tellDecided): "wx", TellKey("wx", "k", tellUndecided): "wx", TellKey("wx", "k", tellLate): "wx",
+		TellKey("wx", "M1/A1", tellDuplicate+"/1f"): "wx", TellKey("wx", "k", "paid"): "", "wx/decided": "", "wx//decided": "", "k/decided": "", "decided": "", "": "",
+		"M1/1": "", "wx/duplicate_payment/1f": "", "wx/k/duplicate_payment": "", "wx/k/other/decided/x": "", "wx/k/other/1f": "",
+	} {
+		if got := Tells(key); got != want {
+			t.Errorf("Tells(%q) = %q; want %q", key, got, want)
+		}
+	}
+}
+
+// An order that ends UNKNOWN is told of with the reason, unless its schedule is used up.
+func TestUndecidedIsToldWithItsReason(t *testing.T) {
+	for reason, query := range map[string]func(*Order) QueryAnswer{"amount_mismatch": pays(Taken{"amount": int64(1), "currency": "CNY"}), "exhausted": reads(Pending)} {
+		h := newHouse(t, func(r *Rules) {
+			r.OnExhausted = OnExhaustedCallback
+			r.Then.For = map[string][]Recipient{StateUnknown: r.Then.Default}
+		})
+		h.channel.query = query
+		task := h.priced()
+		h.until(task)
+		var want any
+		if reason != "exhausted" {
+			want = reason
+		}
+		if told := h.told("orders/M1/O1/undecided"); task.Reason != reason || told["reason"] != want || told["order_state"] != StateUnknown {
+			t.Errorf("%s: told %v; want the reason %v", task.Reason, told, want)
+		}
 	}
 }

@@ -129,9 +129,9 @@ func (t *Then) all() (all []Recipient, of []string) {
 	return all, of
 }
 
-// Tell returns the tasks that tell news. An error says what could not be told, or not in full; the
-// tasks returned with it are told all the same. A panic of a recipient's Refund or Check is such an
-// error.
+// Tell returns the tasks that notify the recipients of news. An error says who cannot be notified,
+// or not in full; the tasks returned with it are to be added all the same. A panic of a recipient's
+// Refund or Check is such an error.
 func (t *Then) Tell(n *News) (tasks []bellman.Task, err error) {
 	to := t.recipients(n.Decision)
 	tasks = make([]bellman.Task, 0, len(to)+1) // with room for the record of a notice
@@ -154,23 +154,23 @@ func (t *Then) Tell(n *News) (tasks []bellman.Task, err error) {
 	return tasks, err
 }
 
-// task returns the task that tells a recipient. If an error says that fields are missing, the task
-// has the others. A task without a queue cannot be added.
+// task returns the task that notifies a recipient. If an error says that fields are missing, the
+// task has the others. A task without a queue cannot be added.
 func (r *Recipient) task(n *News) (bellman.Task, error) {
 	if r.Refund != nil {
-		told := r.Refund(r.Queue, n)
+		refund := r.Refund(r.Queue, n)
 		if r.Check == nil {
-			return told, nil
+			return refund, nil
 		}
-		checked := told
+		checked := refund
 		switch err := r.Check(&checked); {
 		case errors.Is(err, bellman.ErrUnreachable), errors.Is(err, context.DeadlineExceeded): // the engine checks it again when the store answers
 		case err != nil:
 			return bellman.Task{}, fmt.Errorf("the refund cannot be requested: %w", err)
 		}
-		return told, nil
+		return refund, nil
 	}
-	told := bellman.Task{
+	task := bellman.Task{
 		Queue:      r.Queue,
 		Key:        TellKey(n.Of.Queue, n.Key, n.What),
 		MerchantNo: n.Of.MerchantNo,
@@ -181,18 +181,18 @@ func (r *Recipient) task(n *News) (bellman.Task, error) {
 		Body:       wire.Join(n.Fields, n.Notify.JSON, n.Taken),
 	}
 	if r.Ordered {
-		told.OrderingKey = n.Key
+		task.OrderingKey = n.Key
 	}
 	switch {
 	case r.Own:
-		told.URL, told.MerchantNo = "", "" // a merchant's address and keys would override the queue's
-	case r.Merchants && told.URL == "":
-		told.Endpoint = bellman.MerchantEndpoint(told.MerchantNo) // so that it is added whatever happened to the merchant meanwhile
+		task.URL, task.MerchantNo = "", "" // a merchant's address and keys would override the queue's
+	case r.Merchants && task.URL == "":
+		task.Endpoint = bellman.MerchantEndpoint(task.MerchantNo) // so that it is added whatever happened to the merchant meanwhile
 	}
 	if r.Shape == nil {
-		return told, nil
+		return task, nil
 	}
-	return told, r.Shape.write(&told, n)
+	return task, r.Shape.write(&task, n)
 }
 
 // Fields returns the fields of an answer that are sent to the merchant, and those of the payment,
@@ -203,7 +203,7 @@ func (t *Then) Fields(o *Order, a *QueryAnswer, state string) (told, paid json.R
 	told, wrong := encodeTaken(f.told)
 	paid = told
 	if t.tellsOnly() {
-		paid, _ = encodeTaken(f.paid) // as much as told, about
+		paid, _ = encodeTaken(f.paid) // about as long as told; empty if it is too long
 	}
 	return told, paid, errors.Join(err, wrong)
 }
@@ -253,8 +253,9 @@ func encodeTaken(fields Taken) (json.RawMessage, error) {
 	return text, err
 }
 
-// CheckNotify adds to bad why somebody could not be told as n says: when the result is known, no
-// caller is there to receive the error. sample returns news of a payment.
+// CheckNotify adds to bad why a recipient could not be notified as n says. It is called when the
+// task is created: when the result is known, no caller is there to receive the error. sample
+// returns the news of a payment.
 func (t *Then) CheckNotify(bad *bellman.Invalid, n Notify, sample func() News) {
 	all, decisions := t.all()
 	if len(all) == 0 {
@@ -280,23 +281,23 @@ func (t *Then) CheckNotify(bad *bellman.Invalid, n Notify, sample func() News) {
 				r.checkSample(bad, &news)
 			}
 			if len(bad.Fields) > noted {
-				return // the same would be wrong with the others
+				return // the other recipients would report the same
 			}
 		}
 	}
 }
 
-// checkSample adds to bad why a recipient could not be told news such as n.
+// checkSample adds to bad why a recipient could not be notified of news such as n.
 func (r *Recipient) checkSample(bad *bellman.Invalid, n *News) {
 	err := guard("the recipient", func() error {
-		var told bellman.Task
+		var task bellman.Task
 		if r.Refund != nil {
-			told = r.Refund(r.Queue, n)
+			task = r.Refund(r.Queue, n)
 		} else {
-			told, _ = r.task(n) // a sample lacks fields
+			task, _ = r.task(n) // a sample lacks fields
 		}
-		told.Endpoint = "" // so that the check says whether the merchant has an address
-		return r.Check(&told)
+		task.Endpoint = "" // so that the check says whether the merchant has an address
+		return r.Check(&task)
 	})
 	wrong := new(bellman.Invalid)
 	switch {

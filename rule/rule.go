@@ -22,10 +22,10 @@
 //	headers  map     names in lower case; several values of one name joined with ", "
 //	attempt  int     which attempt was answered, 1 for the first
 //
-// Its functions are CEL's own on numbers and text (size, contains, startsWith,
-// endsWith, matches, string, int, double), has, all, exists and exists_one, from
-// CEL's strings extension charAt, indexOf, lastIndexOf, lowerAscii, upperAscii,
-// replace, reverse, split, substring and trim, and:
+// The functions are CEL's own on numbers and text (size, contains, startsWith, endsWith, matches,
+// string, int, double), has, all, exists and exists_one. CEL's strings extension adds charAt,
+// indexOf, lastIndexOf, lowerAscii, upperAscii, replace, reverse, split, substring and trim. This
+// package adds:
 //
 //	json_field(path, "exists")          the body is JSON and has this field, which may be null
 //	json_field(path, "eq", value)       … and it equals value

@@ -86,7 +86,7 @@ func (s *Schedule) Next(n int, began, last time.Time, jitter float64) (due time.
 	return due, ""
 }
 
-// run returns the run in force after n attempts, of which the last started at age; nil: no attempt
+// run returns the run in force after n attempts, the last of which started at age; nil: no attempt
 // follows.
 func (s *Schedule) run(n int64, age time.Duration) *run {
 	for i := range s.runs {

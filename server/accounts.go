@@ -37,8 +37,8 @@ func (s *Server) openAccounts(o registry.Options) {
 // expiringAge is how long the list of accounts' certificates that expire is reused.
 const expiringAge = time.Minute
 
-// expiring returns the accounts' certificates that expire within the first time of warnings. It
-// keeps the last answer while the store gives none.
+// expiring returns the accounts' certificates that expire within the longest time of warnings.
+// While the store does not answer, it returns the last result.
 func (s *Server) expiring() []alarm.Credential {
 	all, err := s.expiringSeen.get(expiringAge, func() (all []alarm.Credential, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
@@ -129,7 +129,7 @@ type accounts struct {
 	*Server
 }
 
-// shown returns an account as the API answers it; sealed: as an export has it.
+// shown returns an account as the API answers it, or with sealed as an export contains it.
 func (s accounts) shown(ctx context.Context, a *account.Account, sealed bool) (client.Account, error) {
 	out := s.Shown(a, sealed)
 	if sealed {

@@ -90,7 +90,7 @@ func (c *credentials) certificates() []metrics.Certificate {
 	return all
 }
 
-// all returns everything that expires, what expires first at first.
+// all returns everything that expires, sorted by the time of expiry.
 func (c *credentials) all() []alarm.Credential {
 	var all []alarm.Credential
 	for _, cert := range c.certificates() {
@@ -109,7 +109,7 @@ func (c *credentials) all() []alarm.Credential {
 	return all
 }
 
-// figures returns the same for the metrics.
+// figures returns the result of all for the metrics.
 func (c *credentials) figures() (all []metrics.Credential) {
 	for _, one := range c.all() {
 		all = append(all, metrics.Credential{Name: one.Name, Left: time.Until(one.Expires)})

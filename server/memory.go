@@ -67,7 +67,7 @@ func GiveBackMemory(ctx context.Context) {
 		case <-look.C:
 		}
 		m := read()
-		if wanted := m.limit(least); follow && wanted != limit { // to set it stops all goroutines for a moment
+		if wanted := m.limit(least); follow && wanted != limit { // SetMemoryLimit stops all goroutines for a moment
 			limit = wanted
 			debug.SetMemoryLimit(limit)
 		}

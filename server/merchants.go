@@ -294,7 +294,7 @@ func (s *Server) onlyNotify() (string, error) {
 	return "", invalid("queue", coded.Errorf("test.queues", "is required, since there are several: want %s", strings.Join(names[:min(len(names), 10)], ", ")))
 }
 
-// shown returns a merchant as the API answers it; sealed: as an export has it.
+// shown returns a merchant as the API answers it, or with sealed as an export contains it.
 func (s merchants) shown(m *merchant.Merchant, sealed bool) client.Merchant {
 	out := s.Shown(m, sealed)
 	if p := s.engine.MerchantPause(m.ID); p != nil {

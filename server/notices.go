@@ -159,7 +159,7 @@ func (n *notices) misdirected(ctx context.Context, queue string, why error) {
 		n.refuse(ctx, &receiver{queue: queue, account: nobody, limits: n.limits.account(nobody)}, "", time.Now(), why)
 		return
 	}
-	n.server.metrics.Noticed("", string(order.NoticeRefused)) // whoever calls may invent names of queues
+	n.server.metrics.Noticed("", string(order.NoticeRefused)) // not by name: a caller can invent names of queues
 	if left, ok := n.limits.account("").hints.Enter(why.Error()); ok {
 		n.server.log.Warn("a notice was refused", "queue", fmt.Sprintf("%.64s", queue), "err", why, "others", left)
 	}
@@ -179,14 +179,14 @@ func (n *notices) Receive(ctx context.Context, queue, account string, about func
 	return n.receive(ctx, to, about, raw)
 }
 
-// errOtherOrder refuses a notice that was handed in as one of another order.
+// errOtherOrder refuses a notice that was handed in for one order and is about another.
 var errOtherOrder = &order.RefusedNotice{Why: errors.New("the notice is about another order")}
 
 func (n *notices) receive(ctx context.Context, to *receiver, about func(alias string) bool, raw *order.RawNotice) (told []*order.Told, err error) {
 	items, hint, err := to.reader.ReadNotice(raw)
 	if err != nil {
 		if about != nil && !about(order.Alias(to.account, order.OfPayment, hint)) {
-			hint = "" // the caller may not have that order queried
+			hint = "" // the caller has no right to cause a query of that order
 		}
 		n.refuse(ctx, to, hint, raw.At, err)
 		return nil, &order.RefusedNotice{Why: err}
@@ -219,7 +219,7 @@ func (n *notices) receive(ctx context.Context, to *receiver, about func(alias st
 // order is queried, once.
 func (n *notices) refuse(ctx context.Context, to *receiver, hint string, came time.Time, why error) {
 	n.server.metrics.Noticed(to.queue, string(order.NoticeRefused))
-	reason := cause.Line(why.Error()) // which may quote what a stranger wrote
+	reason := cause.Line(why.Error()) // the error may quote a stranger's text
 	n.refused.Note(to.queue, "", reason, time.Now())
 	left, ok := to.limits.hints.Enter(cmp.Or(hint, reason))
 	if !ok {
@@ -247,7 +247,7 @@ func (n *notices) keep(ctx context.Context, to *receiver, t *order.Told) {
 	}
 	of := bellman.Task{Queue: to.queue}
 	if len(t.OrderNo) <= bellman.MaxName && !strings.ContainsFunc(t.OrderNo, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		of.OrderNo = t.OrderNo // which nobody may have signed
+		of.OrderNo = t.OrderNo // perhaps nobody signed it, so it is checked above
 	}
 	record := t.Record(&of)
 	if err := n.server.engine.Add(ctx, &record)[0].Err; err != nil {
@@ -260,14 +260,14 @@ func (n *notices) apply(ctx context.Context, to *receiver, t *order.Told) error 
 	found, err := n.tell(ctx, t)
 	switch {
 	case t.Result == order.NoticeRefused && (!found && err == nil || errors.Is(err, bellman.ErrConflict)):
-		// The channel's, but unreadable: to send it again would help nobody, once its order was
-		// queried.
+		// The channel signed it, but it cannot be used. Once its order was queried, a repeat would
+		// change nothing.
 		n.refused.Note(to.queue, "", t.Why, time.Now())
 		n.server.log.Warn("a signed notice cannot be used", "queue", to.queue, "channel_order_no", fmt.Sprintf("%.64s", t.OrderNo), "why", t.Why)
 		if !found {
 			n.keep(ctx, to, t)
 		}
-		if t.OrderNo == "" { // perhaps the queue's notice reads it wrongly
+		if t.OrderNo == "" { // perhaps the queue's setting notice reads the wrong field, so the channel should repeat it
 			return &order.RefusedNotice{Why: errors.New(t.Why)}
 		}
 		return nil

@@ -22,9 +22,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// watch makes the handler of an order queue. notify are the handlers of the queues that may report
-// how an order ended.
-func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bellman.Handler) (*order.Handler, error) {
+// orderHandler makes the handler of an order queue. notify are the handlers of the queues that may
+// report how an order ended.
+func (s *Server) orderHandler(q *config.Queue, c *config.Config, notify map[string]bellman.Handler) (*order.Handler, error) {
 	o := &q.Order
 	var channel order.Channel // nil: the accounts have them
 	if o.Channel.Account == "" {

@@ -18,9 +18,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// poll makes the handler of a queue of kind poll. notify are the handlers of the queues that may
-// report how a refund or transfer ended.
-func (s *Server) poll(q *config.Queue, c *config.Config, notify map[string]bellman.Handler) (*poll.Handler, error) {
+// pollHandler makes the handler of a queue of kind poll. notify are the handlers of the queues that
+// may report how a refund or transfer ended.
+func (s *Server) pollHandler(q *config.Queue, c *config.Config, notify map[string]bellman.Handler) (*poll.Handler, error) {
 	account := &q.Order.Channel
 	var channel poll.Channel // nil: the accounts have them
 	if account.Account == "" {

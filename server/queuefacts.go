@@ -8,9 +8,10 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// queueFacts say what the queues of a configuration are for.
+// queueFacts are what other parts ask about the queues of a configuration, by the name of the
+// queue.
 type queueFacts struct {
-	kinds    map[string]string   // by the name of the queue
+	kinds    map[string]string
 	channels map[string]string   // of queues of kind order and poll, without those of request templates
 	results  map[string]bool     // queues that get completion events or alarms
 	home     map[string]bool     // queues with a url, for tasks that name none
@@ -35,7 +36,7 @@ func factsOf(c *config.Config) *queueFacts {
 		q := &c.Queues[i]
 		all := q.Order.Then.Queues()
 		for _, told := range all {
-			if refunds := queueNamed(c, told.Queue); told.Refund && refunds != nil { // which tells at the order's address
+			if refunds := queueNamed(c, told.Queue); told.Refund && refunds != nil { // the refund notifies the merchant at the order's address
 				all = append(all, refunds.Order.Then.Queues()...)
 			}
 		}

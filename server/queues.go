@@ -41,7 +41,7 @@ func (s *Server) queues(c *config.Config) (queues []engine.Queue, wrong config.P
 		if q.Kind != "notify" {
 			continue
 		}
-		h, err := s.notifier(q)
+		h, err := s.notifyHandler(q)
 		if err != nil {
 			refused(q, "", err)
 			continue
@@ -55,7 +55,7 @@ func (s *Server) queues(c *config.Config) (queues []engine.Queue, wrong config.P
 			if q.Kind != kind {
 				continue
 			}
-			h, err := s.asker(q, c, handlers)
+			h, err := s.channelHandler(q, c, handlers)
 			if err != nil {
 				refused(q, "", err)
 				continue
@@ -90,17 +90,17 @@ func engineQueue(q *config.Queue) engine.Queue {
 	}
 }
 
-// asker returns the handler of a queue of kind poll or order, which asks a channel. handlers are
-// those of the queues that it may name.
-func (s *Server) asker(q *config.Queue, c *config.Config, handlers map[string]bellman.Handler) (bellman.Handler, error) {
+// channelHandler returns the handler of a queue of kind poll or order, which asks a channel.
+// handlers are those of the queues that it may name.
+func (s *Server) channelHandler(q *config.Queue, c *config.Config, handlers map[string]bellman.Handler) (bellman.Handler, error) {
 	if q.Kind == "poll" {
-		return s.poll(q, c, handlers)
+		return s.pollHandler(q, c, handlers)
 	}
-	return s.watch(q, c, handlers)
+	return s.orderHandler(q, c, handlers)
 }
 
-// notifier returns the handler of a queue of kind notify: the program's own if it has one.
-func (s *Server) notifier(q *config.Queue) (bellman.Handler, error) {
+// notifyHandler returns the handler of a queue of kind notify: the program's own if it has one.
+func (s *Server) notifyHandler(q *config.Queue) (bellman.Handler, error) {
 	if h, own := s.handlers[q.Name]; own {
 		return h, nil
 	}

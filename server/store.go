@@ -117,7 +117,7 @@ func opened[S store.Store](s S, err error) (store.Store, error) {
 	return s, nil
 }
 
-// connected opens a database, and says of which one an error is.
+// connected opens a database. Its errors name the database.
 func connected(ctx context.Context, s config.StoreURL, open func(ctx context.Context, url string) (store.Store, error)) (store.Store, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
@@ -156,7 +156,7 @@ func connected(ctx context.Context, s config.StoreURL, open func(ctx context.Con
 	return nil, unopened(s, err)
 }
 
-// openRedis opens a store in Redis, and says of which one an error is.
+// openRedis opens a store in Redis. Its errors name the store.
 func openRedis(ctx context.Context, s config.StoreURL, o redis.Options) (store.Store, error) {
 	within, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
@@ -339,7 +339,7 @@ func strangerAt(u *url.URL) string {
 	}
 	// A PostgreSQL server waits for the client, and answers a request for TLS with one letter.
 	var yes [1]byte
-	conn.SetReadDeadline(time.Now().Add(strangeWithin / 4)) // the other one was set just so
+	conn.SetReadDeadline(time.Now().Add(strangeWithin / 4)) // SetDeadline has just succeeded, so this does too
 	if _, err := io.ReadFull(conn, yes[:]); err == nil {
 		return ""
 	}

@@ -47,7 +47,7 @@ func (s *Server) checkMerchantURL(t *bellman.Task) error {
 		return nil
 	}
 	queue := queues[i]
-	m, err := s.merchants.Merchant(context.Background(), t.MerchantNo) // which bounds its time itself
+	m, err := s.merchants.Merchant(context.Background(), t.MerchantNo) // it bounds its own time
 	if err != nil {
 		return err
 	}

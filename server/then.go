@@ -14,8 +14,9 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// thenOf returns who is told of what, and what: the fields that the preset finds in the channel's
-// answer, overridden by the fields of then.json. handlers are those of the queues that may be told.
+// thenOf returns who is notified of which decisions, and with which fields: those that the preset
+// finds in the channel's answer, overridden by then.json. handlers are those of the queues that may
+// be notified.
 func (s *Server) thenOf(o *config.Order, c *config.Config, handlers map[string]bellman.Handler) (then order.Then, err error) {
 	t := &o.Then
 	if then.Default, err = recipients(t.Default, c, handlers); err != nil {
@@ -75,7 +76,8 @@ func (s *Server) taken(values map[string]*rule.Value, o *order.Order, a *order.Q
 	return taken
 }
 
-// recipients returns who is told of one decision; never nil, since nil would be the default.
+// recipients returns who is notified of one decision. The result is not nil, because nil would mean
+// the default.
 func recipients(told []config.Told, c *config.Config, handlers map[string]bellman.Handler) ([]order.Recipient, error) {
 	all := make([]order.Recipient, 0, len(told))
 	for _, to := range told {

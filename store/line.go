@@ -1,7 +1,7 @@
 package store
 
-// A Line is a hash of a queue and an endpoint: tasks of one line wait for one
-// another, tasks of different lines do not.
+// A Line is a hash of a queue and an endpoint. Tasks of one line wait for one another, tasks of
+// different lines do not.
 type Line uint64
 
 // LineOf returns the line of tasks of this queue that go to this endpoint. It

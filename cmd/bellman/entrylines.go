@@ -174,7 +174,7 @@ func (i *fileImport[T]) count(results []imported) {
 	}
 }
 
-// leaveOut removes the lines from the batch because of which it was refused. It returns false if it
+// leaveOut removes the lines that made the server refuse the batch. It returns false if the batch
 // was refused for another reason.
 func (i *fileImport[T]) leaveOut(err error) bool {
 	p, is := errors.AsType[*client.Problem](err)

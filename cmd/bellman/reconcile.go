@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/internal/mask"
+	"github.com/bellmanhq/bellman/internal/cell"
 	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/internal/sleep"
 )
@@ -227,7 +227,7 @@ func differencesCSV(w io.Writer, all []client.Difference) error {
 	for i := range all {
 		c := cells(&all[i])
 		for k, name := range differenceColumns {
-			row[k] = mask.Cell(c[name])
+			row[k] = cell.NoFormula(c[name])
 		}
 		if err := out.Write(row); err != nil {
 			return err

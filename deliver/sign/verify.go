@@ -48,8 +48,8 @@ type VerifyConfig struct {
 const (
 	defaultTolerance = 5 * time.Minute
 
-	// minKey is the least length of a key of HMAC-SHA256, in bytes. Whoever guesses it can sign
-	// notices.
+	// minKey is the least length of a key of HMAC-SHA256, in bytes. An attacker who guesses the key
+	// can sign notices.
 	minKey = 16
 
 	// maxSignatures bounds the work for one message.
@@ -202,7 +202,7 @@ func verifyStandard(checks []check, header http.Header, body []byte, now time.Ti
 	return anyOf(checks, signatures, append([]byte(id+"."+stamp+"."), body...))
 }
 
-// verifyStripe reads t=TIME,v1=SIGNATURE,v1=…, of which the order is free. Other names, such as v0,
+// verifyStripe reads t=TIME,v1=SIGNATURE,v1=… in any order. Other names, such as v0,
 // are ignored. https://docs.stripe.com/webhooks/signature
 func verifyStripe(checks []check, values []string, body []byte, now time.Time, tolerance time.Duration) error {
 	var stamps, signatures []string

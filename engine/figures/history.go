@@ -238,7 +238,7 @@ func current[T any](ring []slice[T], at int64) *T {
 	return &s.n
 }
 
-// latest yields the counters of the latest n slices of a ring, of which at is the last.
+// latest yields the counters of the latest n slices of a ring. at is the last of them.
 func latest[T any](ring []slice[T], at int64, n int) func(yield func(*T) bool) {
 	return func(yield func(*T) bool) {
 		for i := range ring {

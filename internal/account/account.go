@@ -57,8 +57,8 @@ const (
 	fetch   = "fetch"
 )
 
-// singles are the keys of which an account has one: where a caller gives them, and where a channel
-// has them.
+// singles are the keys that an account has once: where a caller gives them, and where a channel has
+// them.
 var singles = []struct {
 	field  string
 	given  func(*client.AccountKeys) *string

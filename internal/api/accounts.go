@@ -44,64 +44,16 @@ func (a *API) registerAccounts(h part) {
 	p := partOf(h, a.o.Accounts != nil, "this server keeps no accounts")
 	const path, one = "/v1/accounts", "/v1/accounts/{account}"
 	registerPut(p, operation("put-account", http.MethodPut, one, access.MayAdmin, "Register an account at a payment channel, or change all of it. The channel is made once to check the keys. The answer has no key."), a.putAccount)
-	register(p, operation("get-account", http.MethodGet, one, access.MayRead, "An account, without its keys."),
-		func(ctx context.Context, in *struct {
-			Caller
-			AccountName
-		}) (*answer[client.Account], error) {
-			return onAccount(in.AccountName.Account, func() (client.Account, error) {
-				out, err := a.o.Accounts.Get(ctx, in.AccountName.Account)
-				showAccount(&in.holder, &out)
-				return out, err
-			})
-		})
+	register(p, operation("get-account", http.MethodGet, one, access.MayRead, "An account, without its keys."), a.getAccount)
 	gone := operation("delete-account", http.MethodDelete, one, access.MayAdmin, "Delete an account. Its orders and refunds stay, and their attempts fail until it is registered again.")
 	gone.DefaultStatus = http.StatusNoContent
-	register(p, gone,
-		func(ctx context.Context, in *struct {
-			Caller
-			AccountName
-			Reason string `query:"reason" maxLength:"500" doc:"Written to the audit record."`
-		}) (*struct{}, error) {
-			_, err := onAccount(in.AccountName.Account, func() (struct{}, error) {
-				return struct{}{}, a.o.Accounts.Delete(ctx, in.AccountName.Account, in.by(in.Reason))
-			})
-			return nil, err
-		})
-	register(p, operation("list-accounts", http.MethodGet, path, access.MayRead, "Accounts: by the name for people where one is searched by, by the name in orders otherwise."),
-		func(ctx context.Context, in *struct {
-			Caller
-			AccountQuery
-		}) (*answer[client.AccountPage], error) {
-			return a.listAccounts(ctx, &in.holder, &in.AccountQuery, false)
-		})
-	register(p, operation("export-accounts", http.MethodGet, "/v1/account-export", access.MayAdmin, "Accounts as PUT takes them back, with their keys sealed: only a server with the same master key can open them."),
-		func(ctx context.Context, in *struct {
-			Caller
-			AccountQuery
-		}) (*answer[client.AccountPage], error) {
-			if err := a.exporting(ctx, &in.Caller, "accounts"); err != nil {
-				return nil, err
-			}
-			return a.listAccounts(ctx, &in.holder, &in.AccountQuery, true)
-		})
+	register(p, gone, a.deleteAccount)
+	register(p, operation("list-accounts", http.MethodGet, path, access.MayRead, "Accounts: by the name for people where one is searched by, by the name in orders otherwise."), a.listAccounts)
+	register(p, operation("export-accounts", http.MethodGet, "/v1/account-export", access.MayAdmin, "Accounts as PUT takes them back, with their keys sealed: only a server with the same master key can open them."), a.exportAccounts)
 	batch := operation("put-accounts", http.MethodPost, path+"/batch", access.MayAdmin, "Register or change up to 1,000 accounts. A wrong one does not stop the others; the same again changes nothing.")
 	batch.MaxBodyBytes, batch.SkipValidateBody = maxBatch+1, true
 	register(p, batch, a.putAccounts)
-	register(p, operation("rotate-account-secrets", http.MethodPost, one+"/secrets", access.MayAdmin, "Give an account new keys. Former ones that decrypt notices or verify answers stay valid for the overlap; requests are signed with the new private key at once."),
-		func(ctx context.Context, in *struct {
-			Caller
-			AccountName
-			Body client.RotateAccount
-		}) (*answer[client.Account], error) {
-			overlap, refused := overlapOf(in.Body.Overlap)
-			if refused != nil {
-				return nil, refused
-			}
-			return onAccount(in.AccountName.Account, func() (client.Account, error) {
-				return a.o.Accounts.Rotate(ctx, in.AccountName.Account, in.Body, overlap, in.by(in.Body.Reason))
-			})
-		})
+	register(p, operation("rotate-account-secrets", http.MethodPost, one+"/secrets", access.MayAdmin, "Give an account new keys. Former ones that decrypt notices or verify answers stay valid for the overlap; requests are signed with the new private key at once."), a.rotateAccount)
 }
 
 // onAccount converts the result of an action on one account.
@@ -117,10 +69,32 @@ func showAccount(to *holder, a *client.Account) {
 	}
 }
 
+func (a *API) getAccount(ctx context.Context, in *struct {
+	Caller
+	AccountName
+}) (*answer[client.Account], error) {
+	return onAccount(in.AccountName.Account, func() (client.Account, error) {
+		out, err := a.o.Accounts.Get(ctx, in.AccountName.Account)
+		showAccount(&in.holder, &out)
+		return out, err
+	})
+}
+
+func (a *API) deleteAccount(ctx context.Context, in *struct {
+	Caller
+	AccountName
+	Reason string `query:"reason" maxLength:"500" doc:"Written to the audit record."`
+}) (*struct{}, error) {
+	_, err := onAccount(in.AccountName.Account, func() (struct{}, error) {
+		return struct{}{}, a.o.Accounts.Delete(ctx, in.AccountName.Account, in.by(in.Reason))
+	})
+	return nil, err
+}
+
 func (a *API) putAccount(ctx context.Context, in *struct {
 	Caller
 	AccountName
-	Body sent[client.PutAccount]
+	Body rawBody[client.PutAccount]
 }) (*stated[client.Account], error) {
 	asked, faulty, refused := accountChecker.read(in.Body.raw, "body", "")
 	if refused != nil {
@@ -138,7 +112,39 @@ func (a *API) putAccount(ctx context.Context, in *struct {
 	return put(out, isNew), nil
 }
 
-func (a *API) listAccounts(ctx context.Context, by *holder, q *AccountQuery, sealed bool) (*answer[client.AccountPage], error) {
+func (a *API) rotateAccount(ctx context.Context, in *struct {
+	Caller
+	AccountName
+	Body client.RotateAccount
+}) (*answer[client.Account], error) {
+	overlap, refused := overlapOf(in.Body.Overlap)
+	if refused != nil {
+		return nil, refused
+	}
+	return onAccount(in.AccountName.Account, func() (client.Account, error) {
+		return a.o.Accounts.Rotate(ctx, in.AccountName.Account, in.Body, overlap, in.by(in.Body.Reason))
+	})
+}
+
+func (a *API) listAccounts(ctx context.Context, in *struct {
+	Caller
+	AccountQuery
+}) (*answer[client.AccountPage], error) {
+	return a.accountPage(ctx, &in.holder, &in.AccountQuery, false)
+}
+
+func (a *API) exportAccounts(ctx context.Context, in *struct {
+	Caller
+	AccountQuery
+}) (*answer[client.AccountPage], error) {
+	if err := a.exporting(ctx, &in.Caller, "accounts"); err != nil {
+		return nil, err
+	}
+	return a.accountPage(ctx, &in.holder, &in.AccountQuery, true)
+}
+
+// accountPage returns a page of accounts, with sealed including their sealed keys.
+func (a *API) accountPage(ctx context.Context, by *holder, q *AccountQuery, sealed bool) (*answer[client.AccountPage], error) {
 	wanted := client.AccountSearch{Account: q.Account, Name: q.Name} // of all its pages
 	after, refused := parseCursor(q.Cursor, 0, &wanted)
 	if refused != nil {
@@ -161,7 +167,7 @@ func (a *API) listAccounts(ctx context.Context, by *holder, q *AccountQuery, sea
 
 func (a *API) putAccounts(ctx context.Context, in *struct {
 	Caller
-	Body sent[client.AccountBatch]
+	Body rawBody[client.AccountBatch]
 }) (*answer[client.AccountBatched], error) {
 	asked, faulty, refused := accountsChecker.read(in.Body.raw, "body", "accounts")
 	if refused = unreadBatch(faulty, refused); refused != nil {

@@ -165,16 +165,16 @@ type API struct {
 	inBatches         atomic.Int64 // bytes of batches in work
 	inSettles         atomic.Int64 // orders in work
 	billFiles         atomic.Int64 // uploads in work
-	asks              asks
+	queried           queryTimes   // out of turn
 	guesses           access.Limit // unknown keys, by address
 	usual             usual
 	refusals, exports access.Sampler // events with an audit record
 	listeners         access.Slots   // open streams of events
 
-	mux     *http.ServeMux
-	foreign *http.CrossOriginProtection
-	doc     *huma.OpenAPI
-	docText []byte
+	mux         *http.ServeMux
+	crossOrigin *http.CrossOriginProtection
+	doc         *huma.OpenAPI
+	docText     []byte
 }
 
 // New returns the API. Its error says what is wrong with the keys.
@@ -195,12 +195,12 @@ func New(o Options) (*API, error) {
 		o.Record = func(context.Context, store.Audit) error { return nil }
 	}
 	a := &API{
-		o:        o,
-		guesses:  access.Limit{Most: maxGuesses, Window: guessWindow},
-		refusals: access.Sampler{Every: time.Minute, Most: 30},
-		exports:  access.Sampler{Every: time.Minute, Most: 1000},
-		mux:      http.NewServeMux(),
-		foreign:  http.NewCrossOriginProtection(),
+		o:           o,
+		guesses:     access.Limit{Most: maxGuesses, Window: guessWindow},
+		refusals:    access.Sampler{Every: time.Minute, Most: 30},
+		exports:     access.Sampler{Every: time.Minute, Most: 1000},
+		mux:         http.NewServeMux(),
+		crossOrigin: http.NewCrossOriginProtection(),
 	}
 	if err := a.SetKeys(o.Keys); err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func (a *API) admit(r *http.Request, need access.Rights) (by holder, refused *cl
 	usual := a.usual.has(from, k.Name)
 	if !usual {
 		// After too many wrong keys from an address, even the right key is rejected, unless it was
-		// used from there before: whoever guesses keys must not lock out those who have one.
+		// used from there before: a caller that guesses keys must not lock out the holders of keys.
 		if wait := a.guesses.Over(access.Network(from)); wait > 0 {
 			a.o.Refused()
 			return holder{}, tooManyGuesses(wait)

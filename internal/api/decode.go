@@ -104,14 +104,16 @@ func decodeTasks(s *scanner) ([]wanted, error) {
 	return tasks, err
 }
 
-// fields are the fields of client.CreateTask: first the texts, in the order of decodeOne, then the
-// others.
+// fields are the fields of client.CreateTask: first textFields texts, in the order of decodeOne,
+// then the others, in the order of the constants below.
 var fields = [...]string{"queue", "key", "merchant_no", "order_no", "event", "url", "method", "body",
 	"delay", "schedule", "success", "timeout", "max_age", "repeat", "expires", "code_life", "ordering_key", "channel_order_no", "account", "currency", "ref_no",
 	"due", "order_created", "json", "headers", "vars", "notify", "resume", "supersedes", "amount", "expires_at"}
 
+const textFields = 21
+
 const (
-	dueField = iota + 21
+	dueField = iota + textFields
 	createdField
 	jsonField
 	headersField
@@ -133,7 +135,7 @@ func decodeOne(s *scanner, o *wanted) error {
 		return err
 	}
 	in, f := &o.in, &o.faults
-	texts := [...]*string{&in.Queue, &in.Key, &in.MerchantNo, &in.OrderNo, &in.Event, &in.URL, &in.Method, &in.Body,
+	texts := [textFields]*string{&in.Queue, &in.Key, &in.MerchantNo, &in.OrderNo, &in.Event, &in.URL, &in.Method, &in.Body,
 		&in.Delay, &in.Schedule, &in.Success, &in.Timeout, &in.MaxAge, &in.Repeat, &in.Expires, &in.CodeLife, &in.OrderingKey,
 		&in.ChannelOrderNo, &in.Account, &in.Currency, &in.RefNo}
 	var seen [len(fields)]bool

@@ -72,7 +72,7 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 				slog.String("who", w.who), slog.Duration("took", time.Since(start)))
 		}
 	}()
-	if err := a.foreign.Check(r); err != nil {
+	if err := a.crossOrigin.Check(r); err != nil {
 		write(w, newProblem(http.StatusForbidden, "a page of another origin may not do that"))
 		return
 	}

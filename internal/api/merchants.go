@@ -36,85 +36,29 @@ func (a *API) registerMerchants(h part) {
 	p := partOf(h, a.o.Merchants != nil, "this server keeps no merchants")
 	const path, one = "/v1/merchants", "/v1/merchants/{merchant_no}"
 	registerPut(p, scoped(operation("put-merchant", http.MethodPut, one, access.MayAdmin, "Register a merchant, or change all of it. The answer has no secret.")), a.putMerchant)
-
-	register(p, scoped(operation("get-merchant", http.MethodGet, one, access.MayRead, "A merchant, without its secrets.")),
-		func(ctx context.Context, in *struct {
-			Caller
-			MerchantNo
-		}) (*answer[client.Merchant], error) {
-			return onMerchant(&in.Caller, in.MerchantNo.MerchantNo, false, func() (client.Merchant, error) {
-				m, err := a.o.Merchants.Get(ctx, in.MerchantNo.MerchantNo)
-				if err != nil {
-					return m, err
-				}
-				one := []client.Merchant{m}
-				err = a.showTo(ctx, &in.holder, one)
-				return one[0], err
-			})
-		})
-	register(p, scoped(operation("merchant-stats", http.MethodGet, one+"/stats", access.MayRead, "How a merchant's newest tasks went: success rate, backlog, last failures.")),
-		func(ctx context.Context, in *struct {
-			Caller
-			MerchantNo
-		}) (*answer[client.MerchantStats], error) {
-			return onMerchant(&in.Caller, in.MerchantNo.MerchantNo, true, func() (client.MerchantStats, error) { return a.o.Merchants.Stats(ctx, in.MerchantNo.MerchantNo) })
-		})
+	register(p, scoped(operation("get-merchant", http.MethodGet, one, access.MayRead, "A merchant, without its secrets.")), a.getMerchant)
+	register(p, scoped(operation("merchant-stats", http.MethodGet, one+"/stats", access.MayRead, "How a merchant's newest tasks went: success rate, backlog, last failures.")), a.merchantStats)
 	gone := scoped(operation("delete-merchant", http.MethodDelete, one, access.MayAdmin, "End a merchant's registration. Its tasks stay; those without an address of their own fail, attempt by attempt, until it is registered again."))
 	gone.DefaultStatus = http.StatusNoContent
 	register(p, gone, a.deleteMerchant)
 
-	register(p, scoped(operation("list-merchants", http.MethodGet, path, access.MayRead, "Merchants: by name where one is searched by, by number otherwise.")),
-		func(ctx context.Context, in *struct {
-			Caller
-			MerchantQuery
-		}) (*answer[client.MerchantPage], error) {
-			return a.listMerchants(ctx, &in.holder, &in.MerchantQuery, false)
-		})
-	register(p, scoped(operation("export-merchants", http.MethodGet, "/v1/merchant-export", access.MayAdmin, "Merchants as PUT takes them back, with their secrets sealed: only a server with the same master key can open them.")),
-		func(ctx context.Context, in *struct {
-			Caller
-			MerchantQuery
-		}) (*answer[client.MerchantPage], error) {
-			if err := a.exporting(ctx, &in.Caller, "merchants"); err != nil {
-				return nil, err
-			}
-			return a.listMerchants(ctx, &in.holder, &in.MerchantQuery, true)
-		})
+	register(p, scoped(operation("list-merchants", http.MethodGet, path, access.MayRead, "Merchants: by name where one is searched by, by number otherwise.")), a.listMerchants)
+	register(p, scoped(operation("export-merchants", http.MethodGet, "/v1/merchant-export", access.MayAdmin, "Merchants as PUT takes them back, with their secrets sealed: only a server with the same master key can open them.")), a.exportMerchants)
 
 	batch := scoped(operation("put-merchants", http.MethodPost, path+"/batch", access.MayAdmin, "Register or change up to 1,000 merchants. A wrong one does not stop the others; the same again changes nothing."))
 	batch.MaxBodyBytes, batch.SkipValidateBody = maxBatch+1, true
 	register(p, batch, a.putMerchants)
 	register(p, scoped(operation("rotate-merchant-secret", http.MethodPost, one+"/secrets", access.MayAdmin, "Give a merchant a new secret. Both sign for the overlap, and then the new one alone.")), a.rotateMerchant)
-	register(p, operation("reseal-merchants", http.MethodPost, path+"/reseal", access.MayAdmin, "Seal all secrets of merchants and accounts under the newest master key, so that older ones can be taken out of the configuration."),
-		func(ctx context.Context, in *struct {
-			Caller
-			Body *client.Because
-		}) (*answer[client.MerchantReseal], error) {
-			return answered(a.o.Merchants.Reseal(ctx, in.by(given(in.Body).Reason)))
-		})
+	register(p, operation("reseal-merchants", http.MethodPost, path+"/reseal", access.MayAdmin, "Seal all secrets of merchants and accounts under the newest master key, so that older ones can be taken out of the configuration."), a.resealMerchants)
 	test := scoped(operation("test-merchant", http.MethodPost, one+"/test", access.MayOperate, "Send a merchant a test: one task with the event bellman.test, attempted once, as any other."))
 	test.DefaultStatus = http.StatusCreated
 	register(p, test, a.testMerchant)
-
-	type onPause = struct {
-		Caller
-		MerchantNo
-		Body *client.Because
-	}
-	pausing := func(do func(merchant.Desk, context.Context, string, bellman.By) error) func(context.Context, *onPause) (*answer[client.Paused], error) {
-		return func(ctx context.Context, in *onPause) (*answer[client.Paused], error) {
-			no := in.MerchantNo.MerchantNo
-			return onMerchant(&in.Caller, no, true, func() (client.Paused, error) {
-				return paused(no, do(a.o.Merchants, ctx, no, in.by(given(in.Body).Reason)))
-			})
-		}
-	}
-	register(p, scoped(operation("pause-merchant", http.MethodPost, one+"/pause", access.MayOperate, "Stop attempts of notifications that name a merchant, wherever they go. Their schedules wait.")), pausing(merchant.Desk.Pause))
-	register(p, scoped(operation("resume-merchant", http.MethodPost, one+"/resume", access.MayOperate, "End a merchant's pause.")), pausing(merchant.Desk.Resume))
+	register(p, scoped(operation("pause-merchant", http.MethodPost, one+"/pause", access.MayOperate, "Stop attempts of notifications that name a merchant, wherever they go. Their schedules wait.")), a.pausing(merchant.Desk.Pause))
+	register(p, scoped(operation("resume-merchant", http.MethodPost, one+"/resume", access.MayOperate, "End a merchant's pause.")), a.pausing(merchant.Desk.Resume))
 }
 
-// onMerchant converts the result of an action on one merchant. allQueues: the action concerns the
-// merchant in all queues.
+// onMerchant converts the result of an action on one merchant. allQueues says that the action
+// concerns the merchant in all queues.
 func onMerchant[T any](by *Caller, no string, allQueues bool, do func() (T, error)) (*answer[T], error) {
 	if refused := by.checkMerchant(no, allQueues); refused != nil {
 		return nil, refused
@@ -123,10 +67,34 @@ func onMerchant[T any](by *Caller, no string, allQueues bool, do func() (T, erro
 	return answered(out, missing(err, fmt.Sprintf("merchant %q", cut(no))))
 }
 
+func (a *API) getMerchant(ctx context.Context, in *struct {
+	Caller
+	MerchantNo
+}) (*answer[client.Merchant], error) {
+	no := in.MerchantNo.MerchantNo
+	return onMerchant(&in.Caller, no, false, func() (client.Merchant, error) {
+		m, err := a.o.Merchants.Get(ctx, no)
+		if err != nil {
+			return m, err
+		}
+		one := []client.Merchant{m}
+		err = a.showTo(ctx, &in.holder, one)
+		return one[0], err
+	})
+}
+
+func (a *API) merchantStats(ctx context.Context, in *struct {
+	Caller
+	MerchantNo
+}) (*answer[client.MerchantStats], error) {
+	no := in.MerchantNo.MerchantNo
+	return onMerchant(&in.Caller, no, true, func() (client.MerchantStats, error) { return a.o.Merchants.Stats(ctx, no) })
+}
+
 func (a *API) putMerchant(ctx context.Context, in *struct {
 	Caller
 	MerchantNo
-	Body sent[client.PutMerchant]
+	Body rawBody[client.PutMerchant]
 }) (*stated[client.Merchant], error) {
 	no := in.MerchantNo.MerchantNo
 	if refused := in.checkMerchant(no, true); refused != nil {
@@ -169,7 +137,25 @@ type MerchantQuery struct {
 	Cursor     string `query:"cursor" maxLength:"2000" doc:"The next_cursor of a page of the same search; default: the first page."`
 }
 
-func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, sealed bool) (*answer[client.MerchantPage], error) {
+func (a *API) listMerchants(ctx context.Context, in *struct {
+	Caller
+	MerchantQuery
+}) (*answer[client.MerchantPage], error) {
+	return a.merchantPage(ctx, &in.holder, &in.MerchantQuery, false)
+}
+
+func (a *API) exportMerchants(ctx context.Context, in *struct {
+	Caller
+	MerchantQuery
+}) (*answer[client.MerchantPage], error) {
+	if err := a.exporting(ctx, &in.Caller, "merchants"); err != nil {
+		return nil, err
+	}
+	return a.merchantPage(ctx, &in.holder, &in.MerchantQuery, true)
+}
+
+// merchantPage returns a page of merchants, with sealed including their sealed secrets.
+func (a *API) merchantPage(ctx context.Context, by *holder, q *MerchantQuery, sealed bool) (*answer[client.MerchantPage], error) {
 	search := client.MerchantSearch{MerchantNo: q.MerchantNo, Name: q.Name, Paused: q.Paused, State: q.State}
 	if q.Paused && q.State != "" && q.State != "paused" {
 		return nil, wrongField("query.paused", "give either paused or state")
@@ -244,7 +230,7 @@ func (a *API) showTo(ctx context.Context, by *holder, of []client.Merchant) erro
 
 func (a *API) putMerchants(ctx context.Context, in *struct {
 	Caller
-	Body sent[client.MerchantBatch]
+	Body rawBody[client.MerchantBatch]
 }) (*answer[client.MerchantBatched], error) {
 	asked, faulty, refused := merchantsChecker.read(in.Body.raw, "body", "merchants")
 	if refused = unreadBatch(faulty, refused); refused != nil {
@@ -287,6 +273,30 @@ func (a *API) rotateMerchant(ctx context.Context, in *struct {
 	return onMerchant(&in.Caller, no, true, func() (client.Merchant, error) {
 		return a.o.Merchants.Rotate(ctx, no, in.Body.Secret, overlap, in.by(in.Body.Reason))
 	})
+}
+
+func (a *API) resealMerchants(ctx context.Context, in *struct {
+	Caller
+	Body *client.Because
+}) (*answer[client.MerchantReseal], error) {
+	return answered(a.o.Merchants.Reseal(ctx, in.by(given(in.Body).Reason)))
+}
+
+// pauseMerchant is the request of a merchant's pause, and of its end.
+type pauseMerchant = struct {
+	Caller
+	MerchantNo
+	Body *client.Because
+}
+
+// pausing returns the handler that pauses merchants or ends their pauses.
+func (a *API) pausing(do func(merchant.Desk, context.Context, string, bellman.By) error) func(context.Context, *pauseMerchant) (*answer[client.Paused], error) {
+	return func(ctx context.Context, in *pauseMerchant) (*answer[client.Paused], error) {
+		no := in.MerchantNo.MerchantNo
+		return onMerchant(&in.Caller, no, true, func() (client.Paused, error) {
+			return paused(no, do(a.o.Merchants, ctx, no, in.by(given(in.Body).Reason)))
+		})
+	}
 }
 
 func (a *API) testMerchant(ctx context.Context, in *struct {

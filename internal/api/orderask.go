@@ -139,7 +139,7 @@ func noOrder(in *client.CreateTask, f *faults) {
 }
 
 // noTell rejects the key of a notification that bellman itself adds for an order, refund or
-// transfer. Whoever had that key first would stop the notification.
+// transfer. A task that had that key first would stop the notification.
 func (a *API) noTell(in *client.CreateTask, f *faults) {
 	of := order.Tells(in.Key)
 	if kind := a.kindOf(of); kind == "order" || kind == "poll" {

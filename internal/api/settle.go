@@ -202,7 +202,7 @@ func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool,
 		case late:
 			p.overdue = append(p.overdue, t.ID)
 		case closing && !asked[t.ID]:
-			again := a.asks.last(t.ID).Add(askFloor)
+			again := a.queried.last(t.ID).Add(queryFloor)
 			switch {
 			case !s.Timed && now.Before(again):
 				p.waits = true
@@ -226,7 +226,7 @@ func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool,
 // is missing. A missing outcome or a deleted task is no error.
 func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) (done bool, err error) {
 	done = true
-	a.asks.note(time.Now(), slices.Concat(p.move, p.ask)...)
+	a.queried.note(time.Now(), slices.Concat(p.move, p.ask)...)
 	for _, id := range p.move {
 		_, err := a.o.Engine.Reschedule(ctx, id, time.Now(), by)
 		if err != nil && !errors.Is(err, bellman.ErrConflict) && !errors.Is(err, bellman.ErrNotFound) {
@@ -260,37 +260,37 @@ func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) (done bool, 
 	return done, nil
 }
 
-// askFloor is the least time between two queries of one order out of turn. Within it, the last
+// queryFloor is the least time between two queries of one order out of turn. Within it, the last
 // answer is used. Without it, readers could use up an account's rate.
-const askFloor = time.Second
+const queryFloor = time.Second
 
-// asks remembers when tasks were last queried out of turn. The zero value is ready, and safe for
-// concurrent use.
-type asks struct {
+// queryTimes remember when tasks were last queried out of turn. The zero value is ready, and safe
+// for concurrent use.
+type queryTimes struct {
 	mu sync.Mutex
 	at map[bellman.ID]time.Time
 }
 
-// maxAsks is the size at which entries older than askFloor are removed.
-const maxAsks = 10_000
+// maxQueryTimes is the size at which entries older than queryFloor are removed.
+const maxQueryTimes = 10_000
 
-func (a *asks) last(id bellman.ID) time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.at[id]
+func (q *queryTimes) last(id bellman.ID) time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.at[id]
 }
 
-func (a *asks) note(now time.Time, ids ...bellman.ID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.at == nil {
-		a.at = map[bellman.ID]time.Time{}
+func (q *queryTimes) note(now time.Time, ids ...bellman.ID) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.at == nil {
+		q.at = map[bellman.ID]time.Time{}
 	}
-	if len(a.at)+len(ids) > maxAsks {
-		maps.DeleteFunc(a.at, func(_ bellman.ID, at time.Time) bool { return now.Sub(at) >= askFloor })
+	if len(q.at)+len(ids) > maxQueryTimes {
+		maps.DeleteFunc(q.at, func(_ bellman.ID, at time.Time) bool { return now.Sub(at) >= queryFloor })
 	}
 	for _, id := range ids {
-		a.at[id] = now
+		q.at[id] = now
 	}
 }
 

@@ -119,9 +119,9 @@ func TestPlanOfSettling(t *testing.T) {
 		task := m.place(t, tt.queue, tt.name, tt.s, tt.change)
 		switch {
 		case strings.HasSuffix(tt.name, "just now"):
-			m.asks.note(t0.Add(-300*time.Millisecond), task.ID)
+			m.queried.note(t0.Add(-300*time.Millisecond), task.ID)
 		case strings.HasSuffix(tt.name, "a second ago"):
-			m.asks.note(t0.Add(-time.Second), task.ID)
+			m.queried.note(t0.Add(-time.Second), task.ID)
 		}
 		p := m.plan([]*bellman.Task{task}, !tt.again, map[bellman.ID]bool{task.ID: tt.again}, now, deadline)
 		got := "nothing"

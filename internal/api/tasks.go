@@ -156,7 +156,7 @@ func moveTo(in *client.RescheduleTask, now time.Time) (time.Time, *client.Proble
 	return due, f.problem()
 }
 
-// A needs says which rights an act takes, of which a caller needs one.
+// A needs is the set of rights that allow an act. One of them is enough.
 type needs struct {
 	tasks  access.Rights
 	orders access.Rights // for the task of an order

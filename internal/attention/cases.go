@@ -44,7 +44,7 @@ func (g *gathering) add(kind string, t *bellman.Task, since time.Time, refNo, wh
 	if of.Tasks++; of.Tasks > 1 {
 		of.Name, of.MerchantNo, of.OrderNo, of.RefNo, of.Task = t.Queue, "", "", "", ""
 		if kind == PaymentWithoutOrder {
-			of.Why = "" // which was about the first one
+			of.Why = "" // it was about the first task
 		}
 	}
 	of.Since = figures.Sooner(of.Since, since)

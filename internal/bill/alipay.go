@@ -250,8 +250,8 @@ func (b *alipayBill) split(row string) ([]string, error) {
 	return values, nil
 }
 
-// alipaySum matches "#交易合计：6笔，商家实收共0.06元，商家优惠共0.00元". Older bills have 交易金额共 instead,
-// about which it could not be confirmed which column it adds up.
+// alipaySum matches "#交易合计：6笔，商家实收共0.06元，商家优惠共0.00元". Older bills have 交易金额共 instead. Which
+// column that one adds up is not confirmed, so it is not read.
 var alipaySum = regexp.MustCompile(`^#(交易|退款)合计[：:](\d+)笔(?:[，,]商家实收(?:退款)?共(-?[0-9.]+)元)?`)
 
 // alipayAccount matches "#账号：[20884012345678900156]": the seller's number of 16 digits,

@@ -19,8 +19,8 @@ import (
 // maxFile is the size limit of a file or variable, in bytes.
 const maxFile = 4 << 20
 
-// Read builds the configuration from the defaults, the file, the environment and the flags, each of
-// which overrides the ones before, and checks it. path names the file; if it is empty,
+// Read builds the configuration and checks it. Precedence: flags, then environment, then file, then
+// defaults. path names the file; if it is empty,
 // BELLMAN_CONFIG does; without either there is none. The keys of flags are names of settings:
 // "listen", "store". fits checks the parameters of a store's address, as its driver reads them;
 // nil: nothing checks them. The error is [Problems] with every mistake, unless a file could not be

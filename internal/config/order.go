@@ -235,7 +235,7 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 		template     Request
 	}{{"query", "GET", o.Query}, {"close", "POST", o.Close}, {"reverse", "POST", o.Reverse}} {
 		if request.template.URL == "" {
-			continue // which is reported
+			continue // need has reported it
 		}
 		for _, err := range readable(request.template).Check(request.method) {
 			r.noteRequest(n, path, request.name+": "+err.Error())

@@ -171,7 +171,7 @@ func (q *request) putAccount() error {
 	if err != nil {
 		if invalid, is := errors.AsType[*bellman.Invalid](err); is {
 			for i := range invalid.Fields {
-				if f := &invalid.Fields[i]; f.Field == "rate" { // which is another label in other forms
+				if f := &invalid.Fields[i]; f.Field == "rate" { // in other forms this field has another label
 					f.Field = "account.rate"
 				}
 			}

@@ -3,13 +3,12 @@ package console
 import (
 	"io"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/mask"
+	"github.com/bellmanhq/bellman/internal/cell"
 	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
@@ -157,24 +156,11 @@ func (s *sheet) Write(cells []string) {
 			b.WriteByte(',')
 		}
 		b.WriteByte('"')
-		b.WriteString(strings.ReplaceAll(kept(mask.Cell(c)), `"`, `""`))
+		b.WriteString(strings.ReplaceAll(cell.AllDigits(cell.NoFormula(c)), `"`, `""`))
 		b.WriteByte('"')
 	}
 	b.WriteByte('\n')
 	if s.err == nil {
 		_, s.err = io.WriteString(s.w, b.String())
 	}
-}
-
-// altered matches numbers that a spreadsheet does not keep as they are: it shows 12 digits or more
-// with an exponent and keeps 15 of them, drops zeros at the beginning, and takes 12E5 for 1200000.
-var altered = regexp.MustCompile(`^(?:[0-9]{12,}|0[0-9]+)(?:\.[0-9]+)?$|^[0-9]+(?:\.[0-9]+)?[Ee][0-9]+$`)
-
-// kept returns the cell in a form in which a spreadsheet keeps all its digits: after such a number
-// comes a tab, as in Alipay's bills. Programs trim it.
-func kept(cell string) string {
-	if altered.MatchString(cell) {
-		return cell + "\t"
-	}
-	return cell
 }

@@ -116,7 +116,7 @@ func (q *request) signIn() error {
 		return refuse(http.StatusForbidden, "signin.submit")
 	default:
 		q.attempts.Forgive(from, name)
-		if err := q.Console.end(q.r.Context(), q.cookie(q.r, sessionCookie)); err != nil { // the session of whoever was signed in before
+		if err := q.Console.end(q.r.Context(), q.cookie(q.r, sessionCookie)); err != nil { // the session of the user who was signed in before
 			return err
 		}
 		q.o.Record(q.r.Context(), store.AuditOf(bellman.By{Who: k.Name, From: q.visitor.From}, time.Now(), "sign_in", "console"))

@@ -203,7 +203,7 @@ func (t *table) Next(ctx context.Context, limit int) ([]Row, error) {
 
 func (t *table) Close() error { return t.db.Close() }
 
-// resume returns the state of a task after a number of attempts, of which the latest began at last.
+// resume returns the state of a task after a number of attempts. The latest of them began at last.
 func resume(attempts int, last, began sql.NullTime) *client.Resume {
 	if attempts == 0 {
 		return nil

@@ -85,8 +85,8 @@ func WeChatNotice(key, id, event, kind, content string) string {
 		id, event, kind, Seal(key, nonce, content, data), data, nonce)
 }
 
-// Pairs returns the text of which Alipay and UnionPay sign fields: name=value, sorted by name and
-// joined with &.
+// Pairs returns the text that Alipay and UnionPay sign for these fields: name=value, sorted by name
+// and joined with &.
 func Pairs(fields map[string]string) string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {

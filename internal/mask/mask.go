@@ -1,6 +1,5 @@
 // Package mask hides secrets before people see URLs, forms, JSON and texts. It goes by the names of
-// fields. Text without secrets stays unchanged byte for byte. [Cell] guards exports against
-// formulas.
+// fields. Text without secrets stays unchanged byte for byte.
 package mask
 
 import (

@@ -293,7 +293,7 @@ func (w *writer) each(ctx context.Context, q *Queue, accounts []Account) (failur
 		}}
 	}
 	failed, err := w.compare(ctx, q, bills)
-	var without []bill.Bill // which are compared without the bill of the day before
+	var without []bill.Bill // compared without the bill of the day before
 	if err == nil && w.run.Tries+1 >= patientBefore {
 		failed = slices.DeleteFunc(failed, func(f bill.Failure) bool {
 			why := lacks[f.Account]

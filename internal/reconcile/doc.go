@@ -1,7 +1,6 @@
-// Package reconcile compares the orders of a queue with the bill of a day, and
-// keeps the differences. Package bill reads and compares; this package says which
-// orders belong to the day, when the bill is asked for, and what becomes of the
-// result.
+// Package reconcile compares the orders of a queue with the bill of a day, and keeps the
+// differences. Package bill reads and compares. This package decides which orders belong to the day
+// and when the bill is downloaded, and keeps the result.
 //
 // # Runs
 //
@@ -15,11 +14,10 @@
 //
 // # Which orders
 //
-// The sequence of orders contains those that were created from [Queue].Window
-// before the day until [After] behind it. An order of the bill that is not among
-// them is looked up by the channel's number, whatever its age. So an order outside
-// these times is missed in one case only: bellman has it as paid on that day, and
-// the bill lacks it.
+// The orders that are compared were created from [Queue].Window before the day until [After] after
+// it. An order of the bill that is not among them is looked up by the channel's number, whatever
+// its age. So an order outside these times is missed in one case only: bellman has it as paid on
+// that day, and the bill lacks it.
 //
 // Orders of registered accounts are compared with the bills of these. An account that
 // was paid in the period, and that no name leads to any more, makes the run fail: at once, and

@@ -58,7 +58,7 @@ func (r *Run) Total() (n int) {
 	return n
 }
 
-// A Left is an account of which a result lacks orders.
+// A Left is an account whose orders a result lacks, or some of them.
 type Left struct {
 	Account string `json:"account"` // its name; empty: the queue's own
 	Error   string `json:"error"`
@@ -68,11 +68,11 @@ type Left struct {
 	Identity string `json:"identity,omitempty"`
 
 	// Compared says that its bill was compared, but without the bill of the day before: the result
-	// lacks what that one left to this day. Another request compares the day anew.
+	// lacks what that bill left to this day. Another request compares the day again.
 	Compared bool `json:"compared,omitempty"`
 
 	// Gone says that no name leads to the account any more: only a person can help, and another
-	// request compares the day anew.
+	// request compares the day again.
 	Gone bool `json:"gone,omitempty"`
 }
 

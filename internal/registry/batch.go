@@ -20,7 +20,7 @@ type Imported struct {
 // do not stop the others. Repeating an import changes nothing. With dry it only reports what it
 // would do. The results are in the order of wanted.
 func (r *Registry[T, P, K]) Import(ctx context.Context, wanted []Request[T], dry bool, by bellman.By) (results []Imported, err error) {
-	err = r.anew(func() error {
+	err = r.retry(func() error {
 		results, err = r.take(ctx, wanted, dry, by)
 		return err
 	})

@@ -29,7 +29,7 @@ func (r *Registry[T, P, K]) Reseal(ctx context.Context, by bellman.By) (done Res
 		before := done
 		var more bool
 		var last string
-		err := r.anew(func() (err error) {
+		err := r.retry(func() (err error) {
 			done = before
 			more, last, err = r.resealPage(ctx, after, &done)
 			return err

@@ -91,7 +91,7 @@ func (r *Registry[T, P, K]) sweep(ctx context.Context, over time.Time) (entries 
 			break
 		}
 		dropped := false
-		err := r.anew(func() (err error) {
+		err := r.retry(func() (err error) {
 			dropped, err = r.drop(ctx, d.Name, over)
 			return err
 		})

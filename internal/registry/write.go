@@ -25,9 +25,9 @@ const (
 // tries is the number of tries if other processes write at the same time.
 const tries = 8
 
-// anew runs a function that reads and then writes. Only one runs at a time in this process. If
-// another process wrote in between, it runs again, so that no write is lost.
-func (r *Registry[T, P, K]) anew(do func() error) (err error) {
+// retry runs a function that reads and then writes. Only one runs at a time in this process. If
+// another process wrote in between, the function runs again, so that no write is lost.
+func (r *Registry[T, P, K]) retry(do func() error) (err error) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	for range tries {
@@ -68,7 +68,7 @@ func (e *ChangedError) Is(target error) bool { return target == bellman.ErrConfl
 // nothing is written. It returns *[bellman.Invalid] with every wrong field, or *[ChangedError] if
 // the entry has another version than expected.
 func (r *Registry[T, P, K]) Put(ctx context.Context, w Request[T], by bellman.By) (e T, created bool, err error) {
-	err = r.anew(func() error {
+	err = r.retry(func() error {
 		e, created, err = r.put(ctx, w, by)
 		return err
 	})
@@ -217,7 +217,7 @@ func (r *Registry[T, P, K]) commit(ctx context.Context, b *store.Batch, what str
 
 // Delete deletes an entry. It returns bellman.ErrNotFound if there is none.
 func (r *Registry[T, P, K]) Delete(ctx context.Context, id string, by bellman.By) error {
-	return r.anew(func() error {
+	return r.retry(func() error {
 		e, err := r.Read(ctx, id)
 		if err != nil {
 			return err
@@ -236,7 +236,7 @@ func (r *Registry[T, P, K]) Delete(ctx context.Context, id string, by bellman.By
 // error, such as
 // *[bellman.Invalid], leaves it. It returns bellman.ErrNotFound if there is none.
 func (r *Registry[T, P, K]) Rotate(ctx context.Context, id string, by bellman.By, change func(e *T, active []Secret, now time.Time) error) (e T, err error) {
-	err = r.anew(func() error {
+	err = r.retry(func() error {
 		now := moment()
 		if e, err = r.Read(ctx, id); err != nil {
 			return err

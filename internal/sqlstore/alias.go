@@ -21,7 +21,7 @@ func aliased(adds []*store.Add) (list []*store.Add) {
 	return list
 }
 
-// aliasRows inserts the aliases of tasks, each of which has one.
+// aliasRows inserts the aliases of tasks. Each of them has one.
 func aliasRows(adds []*store.Add, then Conflict) *Statement {
 	aliases, ids := aliasesOf(adds)
 	return &Statement{Name: "insert aliases", Insert: &Insert{Into: "bellman_alias", Key: []string{"alias"}, Then: then,

@@ -16,10 +16,9 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
-// readCertificates reads what an application needs that uses certificates in the
-// place of bare keys (公钥证书模式): the numbers of its own certificate and of the
-// root go with every request, and an answer says the number of the one that it is
-// signed with.
+// readCertificates reads the certificates of an application that uses them instead of bare keys
+// (公钥证书模式). Every request carries the numbers of the application's certificate and of the roots.
+// An answer names the certificate that signed it.
 func (c *Channel) readCertificates(bad *bellman.Invalid, app, root sign.Secret) {
 	if err := c.readOwn(app); err != nil {
 		bad.Note("app_certificate", err)
@@ -105,8 +104,8 @@ func certificateSN(c *x509.Certificate) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// rootSN is the number of Alipay's roots: those of all that are signed with RSA,
-// joined with _. Others stand in the same file, which Go cannot read (SM2).
+// rootSN is the number of Alipay's roots: the numbers of all roots that are signed with RSA, joined
+// with _. The file has others too, with SM2, which Go cannot read.
 // alipay-easysdk, AntCertificationUtil.getRootCertSN
 func rootSN(root sign.Secret) (string, error) {
 	text, err := root.Resolve()

@@ -90,8 +90,8 @@ func (c *Channel) end(ctx context.Context, o *order.Order, method string) (order
 	return c.close.Read(a), t
 }
 
-// A trade is what of an answer says which order it is about, and which method
-// gave it.
+// A trade has the fields of an answer that say which order it is about, and which method it
+// answers.
 type trade struct {
 	Code        string `json:"code"`
 	OutTradeNo  string `json:"out_trade_no"`
@@ -99,9 +99,9 @@ type trade struct {
 	Action      string `json:"action"`       // of a cancel: close or refund
 }
 
-// ask calls one method about an order. An error says why nothing was sent, or why
-// the answer cannot count. Without one the answer is Alipay's, and its body is
-// what was signed under the name that it was found under; or there is none.
+// ask calls one method about an order. An error says why nothing was sent, or why the answer must
+// not be used. Without an error the answer is Alipay's: its body is the signed text, in an object
+// under the name of the answer. Or there is no answer.
 func (c *Channel) ask(ctx context.Context, o *order.Order, method string) (order.Answer, trade, error) {
 	if err := c.CheckOrder(o); err != nil {
 		return order.Answer{Result: bellman.Blocked}, trade{}, err
@@ -123,10 +123,9 @@ func (c *Channel) ask(ctx context.Context, o *order.Order, method string) (order
 	return a, t, nil
 }
 
-// call calls one method. An error says why nothing was sent, or why the answer
-// cannot count. Without one text is what Alipay signed, and the answer's body is
-// that text under the name that it was found under; or text is nil, and there is
-// no answer.
+// call calls one method. An error says why nothing was sent, or why the answer must not be used.
+// Without an error, text is what Alipay signed, and the answer's body is that text in an object
+// under the name of the answer. If text is nil, there is no answer.
 func (c *Channel) call(ctx context.Context, method string, fields map[string]any) (a order.Answer, text []byte, err error) {
 	req, err := c.request(ctx, method, fields)
 	if err != nil {
@@ -142,9 +141,9 @@ func (c *Channel) call(ctx context.Context, method string, fields map[string]any
 	return a, nil, errors.New("the answer is not whole")
 }
 
-// read verifies an answer, and that it is one of the method that was called:
-// neither the name that it stands under nor when it was given is signed. What was
-// signed becomes its body.
+// read verifies the signature of an answer, and checks that it answers the method that was called:
+// the signature covers neither the name of the answer nor its time. The signed text becomes the
+// body.
 func (c *Channel) read(a *order.Answer, method string) ([]byte, error) {
 	node := strings.ReplaceAll(method, ".", "_") + "_response"
 	e, err := open(a.Body, node)

@@ -14,9 +14,8 @@ import (
 // errorNode holds what the gateway itself refused, signed or not.
 const errorNode = "error_response"
 
-// An envelope is the outermost object of an answer: the answer proper, which is
-// what is signed, and its signature. The name of the answer is not signed, nor
-// when it was given.
+// An envelope is the outermost object of an answer: the answer proper, which is signed, and its
+// signature. The signature covers neither the name of the answer nor its time.
 type envelope struct {
 	node   string // the name that the answer stands under, or errorNode
 	text   []byte // the answer proper, to the byte as it stands in the body
@@ -24,11 +23,9 @@ type envelope struct {
 	certSN string // of the certificate that it is signed with; empty: it does not say
 }
 
-// open reads an envelope. node is the name of the answer that was asked for; an
-// error answer counts where there is none. It is read as JSON and not searched
-// for, because the same words can stand inside a string. A name that stands there
-// twice is refused, as Alipay's own SDK does, for nobody can tell which value was
-// meant.
+// open reads an envelope. node is the name of the wanted answer. If it is missing, an error answer
+// is read. The envelope is parsed as JSON and not searched, because a string can contain the same
+// text. A duplicate name is an error, as in Alipay's own SDK, because the two values may differ.
 func open(body []byte, node string) (envelope, error) {
 	if !utf8.Valid(body) || !json.Valid(body) {
 		return envelope{}, errors.New("the answer is not JSON")
@@ -100,8 +97,8 @@ func (e envelope) verify(keys []*sign.RSAVerifier) (text []byte, err error) {
 	return nil, errors.New("the answer's signature is wrong")
 }
 
-// refusal is what an answer says of an error, for people: it may be anybody's
-// word, if the answer was not verified.
+// refusal returns the error that an answer reports, for people. If the answer was not verified, the
+// text may come from anybody.
 func (e envelope) refusal() string {
 	var r struct {
 		Code    string `json:"code"`

@@ -32,7 +32,7 @@ type NoticeOptions struct {
 	Items string
 
 	// Order evaluates to the number that the channel knows the order by: a text or a whole number.
-	// A list of them stands for several orders of which the item says the same.
+	// A list means that the item says the same of several orders.
 	Order *rule.Value
 
 	States *states.Query // reads an item as it reads the answer to a query, with status 200

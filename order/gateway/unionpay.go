@@ -27,7 +27,7 @@ import (
 //
 //   - 交易状态查询 (open.unionpay.com, acproduct/APIList, acpAPIId 901 and 824): queryTrans.do, txnType and
 //     txnSubType 00, bizType 000000, orderId with txnTime, signMethod 01
-//   - UnionPay's Java SDK, of which public copies were read: SDKUtil.sign and validate (RSA-SHA256 over the
+//   - UnionPay's Java SDK, in public copies: SDKUtil.sign and validate (RSA-SHA256 over the
 //     SHA-256 in hex of all fields but signature, sorted; an answer is k=v&k=v without escapes),
 //     CertUtil.verifyCertificate (chain to the root, validity, and the name 中国银联股份有限公司 between the second
 //     and the third @ of CN; in the test environment 00040000:SIGN)

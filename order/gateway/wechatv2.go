@@ -208,7 +208,7 @@ func (w *wechatV2) open(c call, o *order.Order, a *order.Answer, _ time.Time) er
 	switch c {
 	case callRefund:
 		return isAbout("refund", textAt(fields, "out_refund_no_0"), o.RefNo, textAt(fields, "refund_status_0") != "")
-	case callClose: // which names no order: a signed answer to a query, or a notice, must not pass for it
+	case callClose: // its answer names no order: a signed answer to a query, or a notice, must not pass for it
 		if textAt(fields, "trade_state") != "" || textAt(fields, "transaction_id") != "" {
 			return errors.New("the answer is not one to closeorder")
 		}

@@ -61,8 +61,8 @@ func (h *Handler) channelOf(ctx context.Context, w *polled) Channel {
 	return c
 }
 
-// request asks a channel for a refund. One that cannot was put in the place of another since the
-// task was accepted.
+// request asks a channel for a refund. If the channel cannot request, it has replaced another one
+// since the task was accepted.
 func request(ctx context.Context, c Channel, o *order.Order) RequestAnswer {
 	if r, ok := c.(Requester); ok {
 		return r.Request(ctx, o)

@@ -82,9 +82,9 @@ func ParseAsk(body []byte) (Ask, error) {
 const maxDerived = 64
 
 // DeriveRefNo returns the number of the one refund of an order that bellman requests, if nobody
-// chose one. orderNo is the order's number at the channel. The refund's number is the same whenever
-// it is derived, and whoever wants the refund: after an unknown answer no second number may exist.
-// An order's number that is too long is cut, and its hash keeps two orders apart.
+// chose one. orderNo is the order's number at the channel. The refund's number does not depend on
+// when it is derived, or who requests the refund: after an unknown answer no second number may
+// exist. An order's number that is too long is cut, and its hash keeps two orders apart.
 func DeriveRefNo(orderNo string) string { return deriveRefNo(orderNo, "") }
 
 // deriveRefNo is DeriveRefNo for any payment of the order: duplicate is the channel's number of a

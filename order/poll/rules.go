@@ -10,7 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
-	"github.com/bellmanhq/bellman/order/internal/wire"
+	"github.com/bellmanhq/bellman/order/internal/alerts"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -75,7 +75,7 @@ type Handler struct {
 	schedules *schedule.Cache
 }
 
-// Channel returns the channel of the queue's own; nil: its tasks are those of Accounts.
+// Channel returns the queue's own channel; nil: every task belongs to one of Accounts.
 func (h *Handler) Channel() Channel { return h.channel }
 
 var (
@@ -109,7 +109,7 @@ func New(c Channel, r Rules) (*Handler, error) {
 	if r.Now == nil {
 		r.Now = time.Now
 	}
-	r.Alert = wire.Alerts(r.Alert, r.Log, func(t *bellman.Task, a order.Alert) {
+	r.Alert = alerts.Guard(r.Alert, r.Log, func(t *bellman.Task, a order.Alert) {
 		r.Log.Error("a refund or transfer needs manual action", "task", t.ID, "queue", t.Queue,
 			"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "poll_state", a.State, "err", a.Why)
 	})

@@ -9,9 +9,9 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// Alipay. Values: alipay.trade.query, .close and .cancel (opendocs.alipay.com,
-// unified collection) and the gateway's common codes; TRADE_CLOSED with
-// send_pay_date as dax-pay reads it: it was paid, and refunded in full.
+// Alipay. Values: alipay.trade.query, .close and .cancel (opendocs.alipay.com, unified collection)
+// and the gateway's common codes. TRADE_CLOSED with send_pay_date is read as in dax-pay: the order
+// was paid, and refunded in full.
 var alipay = Preset{
 	Name:   "alipay",
 	Source: "Alipay, alipay.trade.query, alipay.trade.close and alipay.trade.cancel: code, sub_code, trade_status; wrapped or bare",
@@ -32,8 +32,8 @@ var alipay = Preset{
 	},
 }
 
-// unwrap returns what is within the object that Alipay puts an answer in, or the
-// answer itself where a gateway has taken it out.
+// unwrap returns the answer inside the object that Alipay puts it in. If a gateway has taken it
+// out, unwrap returns the answer itself.
 func unwrap(r reply, names ...string) reply {
 	var wrapped []string
 	for name := range r.fields {

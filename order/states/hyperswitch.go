@@ -6,11 +6,10 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// hyperswitch. Values: AttemptStatus and IntentStatus of common_enums, and the
-// mapping of the first to the second (juspay/hyperswitch), by which VoidFailed,
-// RouterDeclined and CaptureFailed are failed; error codes HE_02 (no such payment)
-// and IR_16 (cannot be cancelled in its status). A status is read in either
-// spelling: Charged in the code, charged in the API.
+// hyperswitch. Values: AttemptStatus and IntentStatus of common_enums (juspay/hyperswitch), and its
+// mapping of the first to the second, in which VoidFailed, RouterDeclined and CaptureFailed are
+// failed. Error codes: HE_02 (no such payment) and IR_16 (cannot be cancelled in its status). A
+// status is read in either spelling: Charged in the code, charged in the API.
 var hyperswitch = Preset{
 	Name:   "hyperswitch",
 	Source: "hyperswitch, payments retrieve and cancel: status of an attempt or intent, error.code",
@@ -57,7 +56,7 @@ var hyperswitchStatuses = map[string]order.Reading{
 
 // hyperswitchDecimals are those of Currency::number_of_digits_after_decimal_point (common_enums)
 // that ISO 4217 has otherwise. Not confirmed: IQD and LYD, which some of its versions write with 2
-// decimals in the place of 3.
+// decimals instead of 3.
 var hyperswitchDecimals = map[string]int{"ISK": 2, "MGA": 0}
 
 func hyperswitchQuery(r reply, _ bool) finding {

@@ -270,9 +270,8 @@ func parseForm(body []byte) (map[string]any, error) {
 	return ParseForm(bytes.TrimRight(body, "\r\n"))
 }
 
-// ParseForm reads k=v&k=v as UnionPay writes it: nothing is escaped, and a value
-// in braces or brackets may hold & and = itself. It refuses a name that is there
-// twice, and a body that may have been cut.
+// ParseForm reads k=v&k=v as UnionPay writes it: nothing is escaped, and a value in braces or
+// brackets may contain & and =. It rejects a duplicate name, and a body that may have been cut.
 func ParseForm(body []byte) (map[string]any, error) {
 	text := string(body)
 	if len(body) >= order.MaxBody {

@@ -50,8 +50,7 @@ var payermaxStatuses = map[string]struct {
 	"PENDING": {order.Pending, order.CloseInFlight},
 }
 
-// payermaxClose goes by the order's own status: APPLY_SUCCESS alone closes
-// nothing.
+// payermaxClose reads the order's own status: APPLY_SUCCESS alone does not mean that it is closed.
 func payermaxClose(r reply) closing {
 	code, status := r.text("code"), r.text("data", "status")
 	switch code {

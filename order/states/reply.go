@@ -60,7 +60,7 @@ func objectOf(v any) reply {
 	return reply{fields: fields}
 }
 
-// within returns the reply with the object at a path in the place of its body.
+// within returns a reply whose body is the object at a path.
 func (r reply) within(path ...string) reply {
 	r.fields, _ = r.field(path...).(map[string]any)
 	return r

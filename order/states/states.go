@@ -6,22 +6,26 @@
 // explicitly what the state is, the reading is QUERY_ERROR, or unknown for a close, and Error says
 // why.
 //
-// # Whatever the preset or rules
+// # HTTP status
 //
-// No answer is QUERY_ERROR, and so is one whose HTTP status is neither 200 to 299
-// nor 400 to 499. One of 400 to 499 can say NOT_FOUND and nothing else. 202 decides
-// nothing: what was asked for is still under way. A close is done only by a status
-// of 200 to 299, 202 aside, and was done before, or has no order, below 500.
-// Status 429 says Throttled.
+// These rules hold for every preset, and for rules of the caller:
+//
+//   - A missing answer is QUERY_ERROR. So is an answer whose status is neither 200 to 299 nor
+//     400 to 499.
+//   - A status of 400 to 499 can say NOT_FOUND and nothing else.
+//   - 202 decides nothing: the channel has not finished the request.
+//   - A close is closed or refunded only by a status of 200 to 299 other than 202. It is
+//     already_closed or not_exist only by a status of 200 to 499.
+//   - 429 sets Throttled.
 //
 // # Taken
 //
-// Of a paid order a preset takes the fields of [order.Taken], whatever the provider
-// writes: "88.88" of Alipay is the amount 8888 and the currency CNY. WeChat Pay and
-// Alipay mean CNY where they name no currency. An amount is absent if it is negative,
-// has a fraction of the currency's smallest unit, or is more than an int64 can hold; a
-// currency is absent if ISO 4217 does not have it, and without an amount. UnionPay,
-// hyperswitch and Stripe do not say when an order was paid.
+// For a paid order a preset reads the fields of [order.Taken], in whatever form the provider writes
+// them: "88.88" of Alipay becomes the amount 8888 and the currency CNY. In answers of WeChat Pay
+// and Alipay, a missing currency means CNY. An amount is left out if it is negative, has a fraction
+// of the currency's smallest unit, or is more than an int64 can hold. A currency is left out if ISO
+// 4217 does not have it, or if the amount is left out. UnionPay, hyperswitch and Stripe do not say
+// when an order was paid.
 //
 // # Rules
 //
@@ -31,22 +35,22 @@
 //	PENDING:   json.trade_state in ["NOTPAY", "USERPAYING"]
 //	NOT_FOUND: status == 404 && json.code == "ORDER_NOT_EXIST"
 //
-// All are looked at, in this order:
+// All are evaluated, in this order:
 //
-//   - QUERY_ERROR, if it matches, stands against all others.
-//   - PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED: if one matches, it is the
-//     reading. PAID and PAID_REFUNDED together are PAID_REFUNDED. Any other two
-//     contradict each other, and are QUERY_ERROR.
-//   - PENDING, then NOT_FOUND: the first that matches, so that PENDING may be
-//     wide.
+//   - QUERY_ERROR: if it matches, it overrides all others.
+//   - PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED: if one matches, it is the reading. PAID and
+//     PAID_REFUNDED together are PAID_REFUNDED. Any other two contradict each other, and the
+//     reading is QUERY_ERROR.
+//   - PENDING, then NOT_FOUND: the first that matches, so the expression of PENDING may be wide.
 //   - Nothing matches: QUERY_ERROR.
 //
-// Of a close likewise: unknown; paid_hint, in_flight, not_exist, already_closed
-// and closed, of which two contradict each other, and are unknown.
+// For a close, unknown overrides all others. If one of paid_hint, in_flight, not_exist,
+// already_closed and closed matches, it is the reading. Two contradict each other, and the reading
+// is unknown.
 //
-// An expression that names a field which the answer does not have does not match.
-// One that fails in any other way, because the body is no JSON or a value of
-// another type, makes the answer QUERY_ERROR, or unknown, whatever the others say.
+// An expression does not match if it names a field that the answer lacks. An expression that fails
+// in any other way, because the body is no JSON or a value has another type, makes the reading
+// QUERY_ERROR, or unknown, whatever the others say.
 package states
 
 import (
@@ -81,8 +85,8 @@ func unclear(format string, args ...any) finding {
 	return finding{why: fmt.Sprintf(format, args...)}
 }
 
-// CompileQuery returns the preset of this name for queries. After "unionpay" may
-// follow the pay timeout that orders are placed with: "unionpay 30m".
+// CompileQuery returns the preset of this name for queries. The name unionpay may be followed by
+// the pay timeout with which orders are placed: "unionpay 30m".
 func CompileQuery(name string) (*Query, error) {
 	p, timeout, err := find(name)
 	if err != nil {
@@ -98,10 +102,10 @@ func CompileQuery(name string) (*Query, error) {
 	return q, nil
 }
 
-// Read says what a means: a itself, with the reading, and with Error where that
-// is QUERY_ERROR and a does not say why itself. Result becomes Accepted if a could
-// be read, else Refused, or ErrorStatus for a failing HTTP status. An answer that
-// was Refused already, for its signature say, is not read. age is the order's.
+// Read returns an answer with its reading. If the reading is QUERY_ERROR and the answer has no
+// Error, Read sets Error. Result becomes Accepted if the answer could be read, otherwise
+// ErrorStatus for a failing HTTP status, or Refused. An answer that is Refused already, for example
+// because of its signature, is not read. age is that of the order.
 func (q *Query) Read(a order.Answer, age time.Duration) order.QueryAnswer {
 	if unanswered(&a) {
 		return order.QueryAnswer{Answer: a}
@@ -174,8 +178,8 @@ func CompileClose(name string) (*Close, error) {
 	}}, nil
 }
 
-// Read says what a means, as Query.Read does. A close that timed out is in flight:
-// it may have been done.
+// Read returns an answer with its reading, as Query.Read does. A close that timed out is in flight,
+// because it may have been done.
 func (c *Close) Read(a order.Answer) order.CloseAnswer {
 	if unanswered(&a) {
 		if a.Result == bellman.TimedOut {

@@ -6,14 +6,13 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// UnionPay. Values: transaction status query (open.unionpay.com, queryTrans.do)
-// and the comments of UnionPay's own demo. respCode is about the query: only 00
-// says that origRespCode is there, which is about the payment.
+// UnionPay. Values: transaction status query (open.unionpay.com, queryTrans.do) and the comments of
+// UnionPay's own demo. respCode is about the query. Only with respCode 00 there is origRespCode,
+// which is about the payment.
 //
-// A trade of the front kind, where the payer types into UnionPay's page, can fail,
-// or not exist, and still be paid with the next card; what the answer says is final
-// once the pay timeout is over: FAILED, or CLOSED where there is no such trade.
-// Before, both are PENDING.
+// In a front trade the payer types into UnionPay's page. Such a trade can fail, or not exist, and
+// still be paid with the next card. So both are PENDING until the pay timeout is over. After that a
+// failed trade is FAILED, and a missing one is CLOSED.
 var (
 	unionpay = Preset{
 		Name:   "unionpay",
@@ -31,8 +30,8 @@ var (
 	}
 )
 
-// payTimeout is assumed where the configuration names none: the last query that
-// UnionPay advises for front trades. Too long is late, too short is wrong.
+// payTimeout is the default pay timeout: the time of the last query that UnionPay advises for front
+// trades. Too long a timeout decides late, too short a one decides wrong.
 const payTimeout = 2 * time.Hour
 
 func unionpayQuery(r reply, front, late bool) finding {

@@ -13,8 +13,8 @@ import (
 // v3 (pay.weixin.qq.com/doc/v3/merchant/4012556398, wiki/doc/apiv3, chapter
 // 3_4_3), whose lists spell some codes with an underscore and some without.
 //
-// Both presets read what a gateway of one's own passes on, too: the same fields in
-// JSON. What differs is that v2 needs return_code and result_code.
+// Both presets also read the same fields as JSON, as a gateway of the platform's own may pass them
+// on. Only v2 needs return_code and result_code.
 var (
 	wechatV2 = Preset{
 		Name:   "wechat_v2",
@@ -34,12 +34,12 @@ var (
 	}
 )
 
-// payingWait is how long to let the payer type a password (the code USERPAYING in
-// WeChat's lists: wait 5 seconds, then query).
+// payingWait is how long the payer gets to type a password. WeChat Pay's lists say of USERPAYING:
+// wait 5 seconds, then query.
 const payingWait = 5 * time.Second
 
-// wechatStates are the values of trade_state. REFUND is a paid order; PAYERROR is
-// of micropay alone.
+// wechatStates are the values of trade_state. REFUND means a paid order. Only micropay has
+// PAYERROR.
 var wechatStates = map[string]finding{
 	"SUCCESS":    {reading: order.Paid},
 	"REFUND":     {reading: order.PaidRefunded},
@@ -124,8 +124,8 @@ func wechatClose(r reply, v2 bool) closing {
 	return closing{why: "code " + cut(code)}
 }
 
-// wechatCode returns the code of an answer, empty for none or one that means
-// success, or why there is none to go by.
+// wechatCode returns the error code of an answer; empty: there is none, or it means success. why
+// says why the answer has no usable code.
 func wechatCode(r reply, v2 bool) (code, why string) {
 	returned, result := r.text("return_code"), r.text("result_code")
 	code = r.word("code")
@@ -145,8 +145,8 @@ func wechatCode(r reply, v2 bool) (code, why string) {
 	return code, ""
 }
 
-// isWeChatSuccess knows no code at all, and what gateways write in the place of
-// none.
+// isWeChatSuccess reports whether an error code means success: it is empty, or a value that
+// gateways write instead.
 func isWeChatSuccess(code string) bool {
 	switch code {
 	case "", "SUCCESS", "OK", "0", "200":

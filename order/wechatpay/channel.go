@@ -87,8 +87,7 @@ func (c *Channel) post(ctx context.Context, o *order.Order, tail string, fields 
 	return c.ask(ctx, o, http.MethodPost, tail, body)
 }
 
-// ask sends one request about an order. tail is what follows the order number in
-// the address.
+// ask sends one request about an order. tail is the part of the address after the order number.
 func (c *Channel) ask(ctx context.Context, o *order.Order, method, tail string, body []byte) (order.Answer, error) {
 	if err := c.CheckOrder(o); err != nil {
 		return order.Answer{Result: bellman.Blocked}, err
@@ -129,8 +128,8 @@ func (c *Channel) exchange(ctx context.Context, method, uri string, body []byte)
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if c.publicKey != "" {
-		// Says that answers may be signed with the public key, which WeChat Pay
-		// counts while a merchant changes over from certificates.
+		// It says that answers may be signed with the public key. WeChat Pay counts such requests
+		// while a merchant changes over from certificates.
 		req.Header.Set("Wechatpay-Serial", c.publicKey)
 	}
 	a = exchange.Do(c.transport, req)
@@ -148,8 +147,8 @@ func (c *Channel) exchange(ctx context.Context, method, uri string, body []byte)
 	return a, false, errors.New("the answer is not whole")
 }
 
-// about says that an answer to a query is about another order; nil: it is not. An
-// answer that says nothing of a payment names no order.
+// about returns an error if an answer to a query is about another order. An answer that says
+// nothing about a payment names no order.
 func (c *Channel) about(o *order.Order, a *order.Answer) error {
 	var t struct {
 		TradeState string `json:"trade_state"`
@@ -177,9 +176,10 @@ func (c *Channel) about(o *order.Order, a *order.Answer) error {
 	return nil
 }
 
-// unread is an answer that says nothing about an order, because of err. It is so
-// of errors, too: what refuses a request before it reached WeChat Pay, with 429 or
-// 502, signs nothing, and can slow us down but not decide. Its word is for people.
+// unread is an answer that says nothing about an order, because of err. Answers with an error
+// status are read so too: a gateway that rejects a request before WeChat Pay, with 429 or 502,
+// signs nothing. Such an answer may slow the requests down, and decides nothing. Its text is for
+// people.
 func unread(a order.Answer, err error) order.Answer {
 	var said struct {
 		Code    string `json:"code"`

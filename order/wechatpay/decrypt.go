@@ -57,7 +57,7 @@ func newOpener(secret sign.Secret) (opener, error) {
 		return nil, errors.New("cannot be used")
 	}
 	return func(nonce, ciphertext, data []byte) ([]byte, error) {
-		if len(nonce) != gcm.NonceSize() { // of which Open panics
+		if len(nonce) != gcm.NonceSize() { // Open would panic
 			return nil, errors.New("nonce")
 		}
 		return gcm.Open(nil, nonce, ciphertext, data)

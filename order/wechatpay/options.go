@@ -168,8 +168,8 @@ func (c *Channel) Certificates() map[string]time.Time {
 	return valid
 }
 
-// readKeys returns the keys by the names that answers give, and which of them is
-// WeChat Pay's public key; empty: none.
+// readKeys returns the keys by the names that answers use. public is the name of WeChat Pay's
+// public key; empty: there is none.
 func readKeys(bad *bellman.Invalid, secrets map[string]sign.Secret) (keys map[string]*sign.RSAVerifier, publicKey string) {
 	keys = make(map[string]*sign.RSAVerifier, len(secrets))
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {

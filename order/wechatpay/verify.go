@@ -15,12 +15,12 @@ import (
 // https://pay.weixin.qq.com/doc/v3/merchant/4012154180
 const publicKeyPrefix = "PUB_KEY_ID_"
 
-// probePrefix begins signatures that WeChat Pay sends wrong on purpose, to see
-// whether they are refused. They are, like every other wrong one.
+// probePrefix begins signatures that WeChat Pay makes wrong on purpose, to test whether they are
+// rejected.
 const probePrefix = "WECHATPAY/SIGNTEST/"
 
-// maxSkew is how far a message's time may be from ours: less than five minutes,
-// as in WeChat Pay's own SDK (core/auth/validators/wechat_pay_validator.go).
+// maxSkew bounds the difference between a message's time and this machine's: less than five
+// minutes, as in WeChat Pay's own SDK (core/auth/validators/wechat_pay_validator.go).
 const maxSkew = 5 * time.Minute
 
 // verify says why an answer or a notice is not WeChat Pay's; nil: it is. what is "answer"
@@ -76,6 +76,6 @@ func verify(what string, header func(name string) string, body []byte, now time.
 	return nil
 }
 
-// serialKey is a serial number as it is looked up: some write it with zeros in
-// front or in small letters.
+// serialKey normalizes a serial number for look-ups: some are written with leading zeros, or in
+// lower case.
 func serialKey(serial string) string { return strings.TrimLeft(strings.ToUpper(serial), "0") }

@@ -34,8 +34,8 @@ func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, t
 	for i, shard := range shards {
 		lanes[i] = &lane{shard: shard, from: from, more: true}
 	}
-	// Tasks are spread evenly over shards: with a little more than its part of each
-	// one or two readings do.
+	// Tasks are spread evenly over shards, so one or two reads of a little more than the even part
+	// of each shard are enough.
 	part := min(limit, limit*5/4/len(shards)+4)
 	for end := len(buf) + limit; len(buf) < end; {
 		if err := s.fill(ctx, lanes, to, part); err != nil {

@@ -290,8 +290,8 @@ func keyOf(queue, key string) string {
 	return string(sum[:16])
 }
 
-// listOf names the list of a merchant or an order; empty for none. Two may share
-// one: what is read is compared.
+// listOf names the list of a merchant or an order; empty: none. Two may share a list, so a reader
+// compares the rows.
 func listOf(text string) string {
 	if text == "" {
 		return ""

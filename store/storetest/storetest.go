@@ -1,5 +1,5 @@
-// Package storetest is the contract of store.Store as tests. Every store
-// passes it unchanged, and so should a stranger's:
+// Package storetest is the contract of store.Store as tests. Every store passes them unchanged. So
+// should a store of your own:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) store.Store { return memory.New() })

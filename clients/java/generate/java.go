@@ -42,8 +42,7 @@ func javadoc(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "*/", "*&#47;", "@", "&#64;").Replace(text)
 }
 
-// Arguments are all that a call of the operation is given; without those that may
-// be left out, what is left.
+// Arguments are the arguments of a call: all, or only the required ones.
 func (m method) Arguments(all bool) string {
 	var out []string
 	for _, s := range m.Segments {
@@ -64,8 +63,8 @@ func (m method) Arguments(all bool) string {
 	return strings.Join(out, ", ")
 }
 
-// Shortened is the longer call that the shorter one makes; empty: nothing may be
-// left out.
+// Shortened is the long call that the call without optional arguments makes; empty: all arguments
+// are required.
 func (m method) Shortened() string {
 	if m.Arguments(true) == m.Arguments(false) {
 		return ""

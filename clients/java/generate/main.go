@@ -5,10 +5,9 @@
 //
 //	go run ./clients/java/generate clients/openapi.json DIRECTORY
 //
-// The generators that others keep are no choice here: OpenAPI Generator's is not
-// in the registries that this repository builds from, but for a release of 2020
-// that stops at OpenAPI 3.1; the others write types without calls, or want a
-// framework at run time.
+// Existing generators do not fit: the registries from which this repository builds have OpenAPI
+// Generator only in a release of 2020, which cannot read OpenAPI 3.1. Others write types without
+// calls, or need a framework at run time.
 package main
 
 import (

@@ -157,7 +157,7 @@ func makeField(name string, s *schema, required bool, enums map[string][]string)
 	return f, nil
 }
 
-// javaType is the boxed Java type of a schema, and how one is read: the name of a
+// javaType returns the boxed Java type of a schema, and what reads a value of it: the name of a
 // method of a Reader, or a function.
 func javaType(s *schema, enums map[string][]string) (typ, read string, err error) {
 	if name := s.ref(); name != "" {

@@ -2,7 +2,6 @@
 package clock
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 )
@@ -72,33 +71,4 @@ func (c *Clock) Until(at time.Time) time.Duration {
 		return left - gained + 1 // rounded up, so that a sleeper does not wake too early
 	}
 	return time.Duration(float64(left)/(1+p.slew)) + 1
-}
-
-// Nap waits for a while, or until ctx ends or something comes from wake.
-func Nap(ctx context.Context, d time.Duration, wake <-chan struct{}) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	case <-wake:
-	}
-}
-
-// Pauses between retries while the store fails: the first, and the longest.
-const (
-	firstPause = 20 * time.Millisecond
-	lastPause  = 2 * time.Second
-)
-
-// Retry calls f until it returns true, with growing pauses. It returns false if ctx ends first. f
-// is called at least once.
-func Retry(ctx context.Context, f func() bool) bool {
-	for pause := firstPause; !f(); pause = min(2*pause, lastPause) {
-		if ctx.Err() != nil {
-			return false
-		}
-		Nap(ctx, pause, nil)
-	}
-	return true
 }

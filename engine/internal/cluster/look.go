@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -45,7 +45,7 @@ type roster struct {
 // others should own.
 func (m *Member) KeepShards(ctx context.Context) error {
 	for {
-		clock.Nap(ctx, m.untilLook(), m.looks)
+		sleep.UntilWoken(ctx, m.untilLook(), m.looks)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -55,7 +55,7 @@ func (m *Member) KeepShards(ctx context.Context) error {
 		}
 		if err != nil && ctx.Err() == nil {
 			m.log.Error("nodes and shards cannot be read", "err", err)
-			clock.Nap(ctx, time.Second, nil)
+			sleep.For(ctx, time.Second)
 			m.LookSoon() // with an exclusive store the next look would be an hour later
 		}
 		m.host.Changed()
@@ -387,17 +387,17 @@ func (m *Member) gain(gains []gain) {
 	if len(gains) == 0 {
 		return
 	}
-	var anew []uint16
+	var claimed []uint16
 	for _, g := range gains {
 		if g.kept {
 			m.renew(g.lease)
 			continue
 		}
 		m.won(g.lease)
-		anew = append(anew, g.lease.Shard)
+		claimed = append(claimed, g.lease.Shard)
 	}
-	m.host.Gained(anew)
-	m.moves.note(len(anew), 0)
+	m.host.Gained(claimed)
+	m.moves.note(len(claimed), 0)
 }
 
 // drop gives up shards that other nodes own. Attempts in flight go on, but their outcomes are not

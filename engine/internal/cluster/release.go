@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/internal/sleep"
 )
@@ -71,7 +70,7 @@ func (m *Member) Rebalance(ctx context.Context) error {
 			defer func() { <-room }()
 			m.handOff(ctx, shard)
 		})
-		clock.Nap(ctx, rebalanceEvery, nil)
+		sleep.For(ctx, rebalanceEvery)
 	}
 	return nil
 }
@@ -114,8 +113,7 @@ func (m *Member) takeBack(shard uint16) {
 	}
 }
 
-// free releases a shard of which nothing is in flight, and tells the node that
-// should own it.
+// free releases a shard that has nothing in flight, and tells the node that should own it.
 func (m *Member) free(ctx context.Context, shard uint16, h Hint) {
 	ctx, cancel := context.WithTimeout(ctx, freeWithin)
 	defer cancel()
@@ -167,7 +165,7 @@ func (m *Member) Leave(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, keepWithin)
 	defer cancel()
 	var err error
-	clock.Retry(patience, func() bool {
+	sleep.Retry(patience, func() bool {
 		err = m.keepDeaths(ctx, m.died()...)
 		if errors.Is(err, bellman.ErrFenced) {
 			err = m.keepOwnDeaths(patience)
@@ -180,8 +178,8 @@ func (m *Member) Leave(ctx context.Context) error {
 	return m.store.Leave(ctx, m.Name())
 }
 
-// keepOwnDeaths is keepDeaths without the shards that another living node owns. Its claim raised the
-// epoch, so no claim of this node that is still under way can succeed.
+// keepOwnDeaths is keepDeaths without the shards that another living node owns. Its claim raised
+// the epoch, so no claim of this node that is still under way can succeed.
 func (m *Member) keepOwnDeaths(ctx context.Context) error {
 	state, err := m.store.State(ctx, m.docs)
 	if err != nil {

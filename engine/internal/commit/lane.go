@@ -198,7 +198,7 @@ func (l *Lane[O]) take(buf []O) (ops []O, over bool) {
 			wait = min(wait, again)
 		}
 		l.mu.Unlock()
-		await(l.wake, wait)
+		sleep.UntilWoken(context.Background(), wait, l.wake)
 		l.mu.Lock()
 	}
 	weight, bytes, n := 0, 0, 0
@@ -235,16 +235,6 @@ func (l *Lane[O]) untilReady() time.Duration {
 		return time.Hour
 	}
 	return l.gather - time.Since(l.took)
-}
-
-// await waits for a signal, for d at most.
-func await(signal <-chan struct{}, most time.Duration) {
-	timer := time.NewTimer(most)
-	defer timer.Stop()
-	select {
-	case <-signal:
-	case <-timer.C:
-	}
 }
 
 // sicken rejects waiting and new ops, except outcomes, until it is called with nil.

@@ -192,7 +192,7 @@ func (l *Lane[O]) rest() bool {
 // settle resolves a transaction of unknown outcome. Requests get ErrUnknown. It returns the
 // outcomes to write again; an error means that a stop gives up waiting.
 func (l *Lane[O]) settle(ctx context.Context, ops []O, unknown error) (again []O, _ error) {
-	l.sicken(unknown) // first: whoever gets the error can see that the outcome is not settled yet
+	l.sicken(unknown) // first: a caller that gets the error must see that the lane is ill
 	kept := l.tell(ops, unknown)
 	for l.rest() {
 		again, err := l.host.Settle(ctx, ops)

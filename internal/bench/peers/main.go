@@ -38,7 +38,7 @@ type peer interface {
 	close() error
 }
 
-// A named is a peer that is opened anew for each round.
+// A named is a peer by its name. It is opened for each round.
 type named struct {
 	name string
 	open func() (peer, error)

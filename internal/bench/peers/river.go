@@ -18,8 +18,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/bench/scratch"
 )
 
-// riverConnections is how many connections River's workers share: neither 4 nor 32
-// were better.
+// riverConnections is how many connections River's workers share. 4 and 32 were not better.
 const riverConnections = 16
 
 // notify is the kind of job.
@@ -91,9 +90,8 @@ var riverLog = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Leve
 
 func (r *inRiver) Batch() int { return 1000 }
 
-// Efforts are the best of what was tried: 100 to 2,000 workers that look every 2 to
-// 20 ms; by default River looks every second, and 100 ms after the last time when it
-// is notified.
+// Efforts are the best of the settings that were tried: 100 to 2,000 workers that poll every 2 to
+// 20 ms. By default River polls every second, and when it is notified, 100 ms after the last poll.
 func (r *inRiver) Efforts() []bench.Effort {
 	return []bench.Effort{{Workers: 100, Looks: 5 * time.Millisecond}, {Workers: 500, Looks: 5 * time.Millisecond}, {Workers: 1000, Looks: 10 * time.Millisecond}}
 }

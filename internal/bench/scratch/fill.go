@@ -70,11 +70,11 @@ func (d *Database) fill(ctx context.Context, tasks int, over time.Duration, stat
 		if err != nil {
 			return err
 		}
-		anew := map[string]string{"id": id, "shard": `i % (SELECT count(*) FROM bellman_shard)`}
+		changed := map[string]string{"id": id, "shard": `i % (SELECT count(*) FROM bellman_shard)`}
 		for column, value := range status {
-			anew[column] = words.Replace(value)
+			changed[column] = words.Replace(value)
 		}
-		of, err := copyOf(ctx, db, table, anew, from)
+		of, err := copyOf(ctx, db, table, changed, from)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (d *Database) fill(ctx context.Context, tasks int, over time.Duration, stat
 // copyOf returns the statement that copies the one row of a table for each number i, with new
 // values for some columns. $from and $to stand for the first and the last number; from is the first
 // one cast to a type that is large enough.
-func copyOf(ctx context.Context, db *sql.DB, table string, anew map[string]string, from string) (string, error) {
+func copyOf(ctx context.Context, db *sql.DB, table string, changed map[string]string, from string) (string, error) {
 	var there int
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&there); err != nil {
 		return "", err
@@ -116,12 +116,12 @@ func copyOf(ctx context.Context, db *sql.DB, table string, anew map[string]strin
 	values := make([]string, len(names))
 	for i, name := range names {
 		values[i] = "t." + name
-		if value, is := anew[name]; is {
+		if value, is := changed[name]; is {
 			values[i] = value
-			delete(anew, name)
+			delete(changed, name)
 		}
 	}
-	for name := range anew {
+	for name := range changed {
 		return "", fmt.Errorf("fill: %s has no column %s", table, name)
 	}
 	return fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM `, table, strings.Join(names, ", "), strings.Join(values, ", ")) +

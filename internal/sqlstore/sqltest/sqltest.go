@@ -172,7 +172,7 @@ func commitChains(tb testing.TB, s store.Store, leases []store.Lease, now time.T
 	must(tb, s.Commit(ctx, &store.Batch{Leases: leases, Changes: over}))
 }
 
-// commitAliases commits tasks with aliases, of which half are taken.
+// commitAliases commits tasks with aliases. Half of the aliases are taken.
 func commitAliases(tb testing.TB, s store.Store, now time.Time) {
 	tb.Helper()
 	ctx, named, taken := context.Background(), Adds(2000, 20, now), Adds(3000, 20, now)

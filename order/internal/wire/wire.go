@@ -1,13 +1,10 @@
-// Package wire writes and reads the JSON of tasks and notifications, and the names of readings. It
-// also guards the alerts of orders and polls.
+// Package wire writes and reads the JSON of tasks and notifications, and the names of readings.
 package wire
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,8 +13,6 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	jsonv1 "github.com/go-json-experiment/json/v1"
-
-	"github.com/bellmanhq/bellman"
 )
 
 // Marshal writes JSON without escaping HTML characters: < stays <.
@@ -29,17 +24,17 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// Unmarshal is that of encoding/json, in half of its time.
+// Unmarshal does what that of encoding/json does, in half of the time.
 func Unmarshal(text []byte, to any) error { return jsonv1.Unmarshal(text, to) }
 
-// UnmarshalStrict is Unmarshal for a text of others: a name that is there twice is an error, and so
-// is a text that is not valid UTF-8. Names must have the case of the fields.
+// UnmarshalStrict is Unmarshal for untrusted text: it rejects duplicate names and invalid UTF-8,
+// and names must have the case of the fields.
 func UnmarshalStrict(text []byte, to any) error { return jsonv2.Unmarshal(text, to) }
 
-// Swallowed returns the first of names that a value of signed fields seems to have swallowed;
-// empty: none. Who signs fields as name=value, joined with & and not escaped, does not sign where a
-// value ends. Whoever sees such a message and has chosen one of its values can put the ends
-// elsewhere: then a value holds the real &name=, and the field of that name is another one.
+// Swallowed returns the first of names whose signed field seems to be inside value; empty: none. A
+// signature over fields name=value that are joined with & and not escaped does not cover where a
+// value ends. An attacker who sees such a message and chose one of its values can move the ends:
+// then a value contains the real &name=, and the field of that name is the attacker's.
 func Swallowed(value string, names ...string) string {
 	i := slices.IndexFunc(names, func(name string) bool { return strings.Contains(value, "&"+name+"=") })
 	if i < 0 {
@@ -110,7 +105,7 @@ type member struct {
 	value any
 }
 
-// members appends the members of a valid object, of which the text begins after its brace.
+// members appends the members of a valid object. text is what follows its opening brace.
 func members(text []byte, all []member) []member {
 	for {
 		text = bytes.TrimLeft(text, ", \t\r\n")
@@ -132,7 +127,7 @@ func members(text []byte, all []member) []member {
 	}
 }
 
-// valueEnd returns where the value ends with which a part of valid JSON begins.
+// valueEnd returns the length of the value that text, a part of valid JSON, begins with.
 func valueEnd(text []byte) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -200,7 +195,7 @@ func appendMarshalled(to []byte, text string) []byte {
 	return append(to, quoted...)
 }
 
-// plain reports whether a text stands in JSON as it is.
+// plain reports whether a text needs no escaping in JSON.
 func plain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
@@ -223,8 +218,8 @@ func Word(names []string, i int, kind string) string {
 	return fmt.Sprintf("%s(%d)", kind, i)
 }
 
-// Parse reads the progress of a task, of which what is the name: JSON that Encode wrote. Empty data
-// leaves to as it is. check returns an error for a value that cannot be.
+// Parse reads the progress of a task that Encode wrote. Empty data leaves to unchanged. check
+// returns an error for values that do not belong together. what names the progress in errors.
 func Parse(data []byte, to any, what string, check func() error) error {
 	if len(data) == 0 {
 		return nil
@@ -246,21 +241,4 @@ func Encode(v any) []byte {
 		panic(err)
 	}
 	return data
-}
-
-// Alerts returns own, or a function that reports alerts and adds no task if own is nil or panics.
-func Alerts[A any](own func(*bellman.Task, A) []bellman.Task, log *slog.Logger, report func(*bellman.Task, A)) func(*bellman.Task, A) []bellman.Task {
-	return func(t *bellman.Task, a A) (told []bellman.Task) {
-		if own == nil {
-			report(t, a)
-			return nil
-		}
-		defer func() {
-			if p := recover(); p != nil {
-				log.Error("handler panicked", "task", t.ID, "queue", t.Queue, "err", p, "stack", string(debug.Stack()))
-				report(t, a)
-			}
-		}()
-		return own(t, a)
-	}
 }

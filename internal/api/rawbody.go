@@ -13,18 +13,18 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A sent is a body of type T as it was received. Its operation skips huma's check and calls
+// A rawBody is a body of type T as it was received. Its operation skips huma's check and calls
 // checker.read, so that one answer lists the mistakes of the schema and those of the registry.
-type sent[T any] struct{ raw []byte }
+type rawBody[T any] struct{ raw []byte }
 
 // Schema returns T's schema, for the OpenAPI document.
-func (sent[T]) Schema(r huma.Registry) *huma.Schema {
+func (rawBody[T]) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[T](), true, "")
 }
 
 // keep copies data: it is in a buffer of huma's that the next request gets before this one's
 // handler runs.
-func (s *sent[T]) keep(data []byte) { s.raw = bytes.Clone(data) }
+func (s *rawBody[T]) keep(data []byte) { s.raw = bytes.Clone(data) }
 
 // A checker decodes values of type T by T's schema. It is safe for concurrent use.
 type checker[T any] struct {

@@ -7,8 +7,8 @@ import (
 )
 
 // The buffer of a body is another request's before the body is decoded.
-func TestSentBodyIsKept(t *testing.T) {
-	var body sent[client.PutMerchant]
+func TestRawBodyIsKept(t *testing.T) {
+	var body rawBody[client.PutMerchant]
 	buffer := []byte(`{"name":"one"}`)
 	body.keep(buffer)
 	copy(buffer, `{"name":"two"}`)
