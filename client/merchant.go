@@ -104,7 +104,7 @@ type MerchantKey struct {
 // A RotateMerchant gives a merchant a new secret.
 type RotateMerchant struct {
 	Secret  string `json:"secret" minLength:"1" maxLength:"16384" doc:"The new key itself."`
-	Overlap string `json:"overlap,omitempty" maxLength:"64" example:"24h" doc:"How long the present secrets go on signing, at most 90d; default 24h. standard_webhooks sends all signatures in one header; the other schemes send one, of the newest secret at once."`
+	Overlap string `json:"overlap,omitempty" maxLength:"64" example:"24h" doc:"How long the present secrets go on signing, at most 90d; default 24h. standard_webhooks and t_v1 send all signatures in one header; the other schemes send one, of the newest secret at once."`
 	Reason  string `json:"reason,omitempty" maxLength:"500"`
 }
 

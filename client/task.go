@@ -20,7 +20,7 @@ type CreateTask struct {
 	RefNo      string `json:"ref_no,omitempty" maxLength:"128" doc:"Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number at the channel and -R1."`
 	Event      string `json:"event,omitempty" maxLength:"128"`
 
-	URL     string            `json:"url,omitempty" maxLength:"2000" doc:"Destination of the request. Required unless the queue has an address of its own."`
+	URL     string            `json:"url,omitempty" maxLength:"2000" doc:"Destination of the request. Required unless the merchant or the queue has an address."`
 	Method  string            `json:"method,omitempty" maxLength:"16" doc:"Default POST."`
 	Headers map[string]string `json:"headers,omitempty" doc:"At most 64, of 8,192 bytes each."`
 	Body    string            `json:"body,omitempty" doc:"Body of the request as text: at most 262,144 bytes of UTF-8 after unescaping the JSON; more is 413. Not together with json."`
@@ -56,7 +56,7 @@ type CreateTask struct {
 
 // A Notify says how a merchant is notified how an order, refund or transfer ended.
 type Notify struct {
-	URL  string          `json:"url,omitempty" maxLength:"2000" doc:"Destination of the notification; default: the url of the notify queue."`
+	URL  string          `json:"url,omitempty" maxLength:"2000" doc:"Destination of the notification; default: the address of the merchant, or else the url of the notify queue."`
 	JSON json.RawMessage `json:"json,omitempty" doc:"An object with fields of the notification. order_no, the state and the queue's fields of the channel's answer are added."`
 }
 

@@ -17,8 +17,8 @@ func accountsCommand() *cobra.Command {
 		Use:   "accounts",
 		Short: "Manage accounts at payment channels: whose they are, keys, rates",
 		Long: `Manage the registry of accounts at payment channels. An order, refund or transfer
-names its account, or is one of its queue's default account. The API is asked with the
-account's keys as they are at each attempt.`,
+names its account, or is one of its queue's default account. Each attempt asks the
+channel with the account's keys as they are then.`,
 		Example: `  bellman accounts put shop1 --channel wechatpay --mch-id 1900000001 --serial 5157F09E --private-key apiclient_key.pem --api-v3-key v3.txt --platform-key PUB_KEY_ID_01=pub_key.pem
   bellman accounts rotate shop1 --api-v3-key new.txt --overlap 24h
   bellman accounts export --secrets > accounts.ndjson && bellman accounts import --dry-run accounts.ndjson`,

@@ -15,8 +15,8 @@ func linkCommand() *cobra.Command {
 		Use:   "link MERCHANT [ORDER] --reason WHY | --list [MERCHANT] | --revoke ID",
 		Short: "Make a link by which a merchant sees its notices without an account",
 		Long: `Make a link that shows a merchant's notices, or those of one order, to everybody who
-has the link: the requests, their times, and the merchant's answers. It is read-only,
-and valid until it expires or is revoked. --list shows the newest links, without their
+has the link: when each was sent, and what the merchant answered. It is read-only, and
+valid until it expires or is revoked. --list shows the newest links, without their
 addresses; --revoke ends one.`,
 		Example: `  bellman link M1001 20261120000001 --life 24h --reason "asks whether we sent it"
   bellman link --revoke 0199b5a0-7c1e-7d55-8c13-1f2a3b4c5d6e --reason "sent to the wrong one"`,

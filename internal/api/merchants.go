@@ -48,7 +48,7 @@ func (a *API) registerMerchants(h part) {
 	batch := scoped(operation("put-merchants", http.MethodPost, path+"/batch", access.MayAdmin, "Register or change up to 1,000 merchants. A wrong one does not stop the others; the same again changes nothing."))
 	batch.MaxBodyBytes, batch.SkipValidateBody = maxBatch+1, true
 	register(p, batch, a.putMerchants)
-	register(p, scoped(operation("rotate-merchant-secret", http.MethodPost, one+"/secrets", access.MayAdmin, "Give a merchant a new secret. Both sign for the overlap, and then the new one alone.")), a.rotateMerchant)
+	register(p, scoped(operation("rotate-merchant-secret", http.MethodPost, one+"/secrets", access.MayAdmin, "Give a merchant a new secret. For the overlap the former one signs, too, if the scheme has room for two signatures.")), a.rotateMerchant)
 	register(p, operation("reseal-merchants", http.MethodPost, path+"/reseal", access.MayAdmin, "Seal all secrets of merchants and accounts under the newest master key, so that older ones can be taken out of the configuration."), a.resealMerchants)
 	test := scoped(operation("test-merchant", http.MethodPost, one+"/test", access.MayOperate, "Send a merchant a test: one task with the event bellman.test, attempted once, as any other."))
 	test.DefaultStatus = http.StatusCreated

@@ -39,7 +39,7 @@ type Order struct {
 	Expires       time.Duration // age at which the close protocol begins if nobody has paid
 	Grace         time.Duration // … plus this time
 	OnExhausted   string        // if the schedule ends before: close, reverse, callback or alert
-	MinCloseAge   time.Duration // no close before this age; default 5m with the channel wechatpay or wechatpay_v2, else 0
+	MinCloseAge   time.Duration // no close before this age; default 5m at WeChat Pay or with an account without a kind, else 0
 	MinReverseAge time.Duration // no reverse before this age
 	Confirm       string        // a schedule's text: queries after a close
 	LateWatch     time.Duration // how long queries go on after CLOSED, REVOKED or FAILED; 0: they do not

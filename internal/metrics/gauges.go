@@ -228,7 +228,7 @@ func sourceGauges(s *source.Info, out output) {
 
 func intakeGauges(i figures.Intake, out output) {
 	out.gauge("intake_open", "1 while new tasks are accepted, 0 while sources are paused and creates are answered with 429.", flag(i.Open))
-	out.gauge("intake_waiting", "Tasks that are overdue or wait to be committed, but for those set aside: what the marks are of. They are counted no further than it takes to know: a little above intake_high there may be more.", float64(i.Waiting))
+	out.gauge("intake_waiting", "Tasks that are overdue or wait to be committed, without deferred tasks. The count stops once it is known to be above intake_high.", float64(i.Waiting))
 	out.gauge("intake_high", "High mark: above this number of waiting tasks new tasks are rejected.", float64(i.High))
 	out.gauge("intake_heap_bytes", "Live heap after the last garbage collection, in bytes.", float64(i.Heap))
 }

@@ -542,7 +542,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give a merchant a new secret. Both sign for the overlap, and then the new one alone.
+         * Give a merchant a new secret. For the overlap the former one signs, too, if the scheme has room for two signatures.
          * @description Needs the role admin.
          */
         post: operations["rotate-merchant-secret"];
@@ -1861,7 +1861,7 @@ export interface components {
              * @example 5s
              */
             timeout?: string;
-            /** @description Destination of the request. Required unless the queue has an address of its own. */
+            /** @description Destination of the request. Required unless the merchant or the queue has an address. */
             url?: string;
             /** @description Order or poll: values for the queue's templates, {vars.NAME}, or for its channel. At most 64, of 4,000 characters each; names of letters, digits and _. */
             vars?: {
@@ -2509,7 +2509,7 @@ export interface components {
         Notify: {
             /** @description An object with fields of the notification. order_no, the state and the queue's fields of the channel's answer are added. */
             json?: unknown;
-            /** @description Destination of the notification; default: the url of the notify queue. */
+            /** @description Destination of the notification; default: the address of the merchant, or else the url of the notify queue. */
             url?: string;
         };
         Order: {
@@ -3079,7 +3079,7 @@ export interface components {
         };
         RotateMerchant: {
             /**
-             * @description How long the present secrets go on signing, at most 90d; default 24h. standard_webhooks sends all signatures in one header; the other schemes send one, of the newest secret at once.
+             * @description How long the present secrets go on signing, at most 90d; default 24h. standard_webhooks and t_v1 send all signatures in one header; the other schemes send one, of the newest secret at once.
              * @example 24h
              */
             overlap?: string;

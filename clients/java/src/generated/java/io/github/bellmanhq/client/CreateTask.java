@@ -37,7 +37,7 @@ import java.util.Map;
  * @param success Success rule: the name of a preset, or an expression; default: the queue's.
  * @param supersedes Ends the earlier waiting tasks of its ordering key instead of waiting for them: they are cancelled with reason superseded and cannot be resent.
  * @param timeout Timeout of one attempt; default: the queue's.
- * @param url Destination of the request. Required unless the queue has an address of its own.
+ * @param url Destination of the request. Required unless the merchant or the queue has an address.
  * @param vars Order or poll: values for the queue's templates, {vars.NAME}, or for its channel. At most 64, of 4,000 characters each; names of letters, digits and _.
  */
 public record CreateTask(
@@ -316,7 +316,7 @@ public record CreateTask(
             return this;
         }
 
-        /** Destination of the request. Required unless the queue has an address of its own. */
+        /** Destination of the request. Required unless the merchant or the queue has an address. */
         public Builder url(String url) {
             this.url = url;
             return this;

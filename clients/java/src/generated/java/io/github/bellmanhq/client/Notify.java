@@ -9,7 +9,7 @@ import java.util.Map;
  * Notify, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param json An object with fields of the notification. order_no, the state and the queue's fields of the channel's answer are added.
- * @param url Destination of the notification; default: the url of the notify queue.
+ * @param url Destination of the notification; default: the address of the merchant, or else the url of the notify queue.
  */
 public record Notify(
         Object json,
@@ -47,7 +47,7 @@ public record Notify(
             return this;
         }
 
-        /** Destination of the notification; default: the url of the notify queue. */
+        /** Destination of the notification; default: the address of the merchant, or else the url of the notify queue. */
         public Builder url(String url) {
             this.url = url;
             return this;

@@ -349,7 +349,7 @@ public abstract class Operations {
     }
 
     /**
-     * Give a merchant a new secret. Both sign for the overlap, and then the new one alone.
+     * Give a merchant a new secret. For the overlap the former one signs, too, if the scheme has room for two signatures.
      *
      * <p>Needs the role admin.
      */

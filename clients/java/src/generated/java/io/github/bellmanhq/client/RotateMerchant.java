@@ -9,7 +9,7 @@ import java.util.Map;
  * RotateMerchant, as the API has it. What is null is left out.
  *
  * @param secret The new key itself.
- * @param overlap How long the present secrets go on signing, at most 90d; default 24h. standard_webhooks sends all signatures in one header; the other schemes send one, of the newest secret at once.
+ * @param overlap How long the present secrets go on signing, at most 90d; default 24h. standard_webhooks and t_v1 send all signatures in one header; the other schemes send one, of the newest secret at once.
  * @param reason see the API
  */
 public record RotateMerchant(
@@ -39,7 +39,7 @@ public record RotateMerchant(
             this.secret = secret;
         }
 
-        /** How long the present secrets go on signing, at most 90d; default 24h. standard_webhooks sends all signatures in one header; the other schemes send one, of the newest secret at once. */
+        /** How long the present secrets go on signing, at most 90d; default 24h. standard_webhooks and t_v1 send all signatures in one header; the other schemes send one, of the newest secret at once. */
         public Builder overlap(String overlap) {
             this.overlap = overlap;
             return this;
