@@ -127,28 +127,36 @@ func TestActionsNeedTheQueryBefore(t *testing.T) {
 		name   string
 		task   *bellman.Task
 		number int
-		now    time.Time
+		when   int // 0: at once; 1: within the time; 2: later
 		stale  bool
 		want   bool // it acts
 		after  bool // Stale
 	}{
-		{"at once", task(same), 8, asked, false, true, false},
-		{"ten minutes later", task(same), 8, asked.Add(fresh), false, true, false},
-		{"later", task(same), 8, asked.Add(fresh + time.Millisecond), false, false, true},
-		{"later, for the second time", task(same), 8, asked.Add(time.Hour), true, true, true},
-		{"by hand", task(func(t *bellman.Task) { t.Trigger = bellman.ByHand }), 8, asked, false, false, false},
-		{"by hand, after a delay", task(func(t *bellman.Task) { t.Trigger = bellman.ByHand }), 8, asked, true, false, true},
-		{"beside the schedule", task(func(t *bellman.Task) { t.Before = &bellman.Before{} }), 8, asked, false, false, false},
-		{"another attempt in between", task(same), 9, asked, false, false, false},
+		{"at once", task(same), 8, 0, false, true, false},
+		{"within the time", task(same), 8, 1, false, true, false},
+		{"later", task(same), 8, 2, false, false, true},
+		{"later, for the second time", task(same), 8, 2, true, true, true},
+		{"by hand", task(func(t *bellman.Task) { t.Trigger = bellman.ByHand }), 8, 0, false, false, false},
+		{"by hand, after a delay", task(func(t *bellman.Task) { t.Trigger = bellman.ByHand }), 8, 0, true, false, true},
+		{"beside the schedule", task(func(t *bellman.Task) { t.Before = &bellman.Before{} }), 8, 0, false, false, false},
+		{"another attempt in between", task(same), 9, 0, false, false, false},
 	} {
-		for stage, query := range map[Stage]Stage{Close: Closing, Reverse: Reversing, Reclosing: Watching} {
-			l := Life{Stage: stage, State: StatePending, Began: began.UnixMilli(), Number: 7, Asked: asked.UnixMilli(), Stale: tt.stale}
-			got, want := l.resume(tt.task, tt.number, tt.now), query
+		for _, action := range []struct {
+			stage, query Stage
+			cancels      bool
+			most         time.Duration // between the query and the action
+		}{
+			{Close, Closing, false, 10 * time.Minute}, {Reclosing, Watching, false, 10 * time.Minute},
+			{Close, Closing, true, 30 * time.Second}, {Reclosing, Watching, true, 30 * time.Second}, {Reverse, Reversing, true, 30 * time.Second},
+		} {
+			l := Life{Stage: action.stage, State: StatePending, Began: began.UnixMilli(), Number: 7, Asked: asked.UnixMilli(), Stale: tt.stale, Cancels: action.cancels}
+			now := []time.Time{asked, asked.Add(action.most), asked.Add(action.most + time.Millisecond)}[tt.when]
+			got, want := l.resume(tt.task, tt.number, now), action.query
 			if tt.want {
-				want = stage
+				want = action.stage
 			}
 			if got.Stage != want || got.Stale != tt.after {
-				t.Errorf("%s %s: %s, stale %t; want %s, %t", stage, tt.name, got.Stage, got.Stale, want, tt.after)
+				t.Errorf("%s (cancels: %t) %s: %s, stale %t; want %s, %t", action.stage, action.cancels, tt.name, got.Stage, got.Stale, want, tt.after)
 			}
 		}
 	}

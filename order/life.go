@@ -56,7 +56,7 @@ type Life struct {
 	Began    int64 `json:"began,omitempty"`     // the task's Began, Unix ms; another value means that the task was restarted
 	Number   int   `json:"number,omitempty"`    // of the last attempt
 	Asked    int64 `json:"asked,omitempty"`     // when it started, Unix ms
-	Stale    bool  `json:"stale,omitempty"`     // a close was delayed once beyond fresh, and the query before it repeated
+	Stale    bool  `json:"stale,omitempty"`     // a close or reverse was delayed once beyond fresh or freshCancel, and the query before it repeated
 	ClosedAt int64 `json:"closed_at,omitempty"` // when the channel accepted the close, Unix ms
 	Cancels  bool  `json:"cancels,omitempty"`   // a reverse was due, or a close that cancels: each gives the money back of a payment that it meets
 
@@ -227,8 +227,14 @@ func (l *Life) isPaid() bool {
 // reason returns why the task of a decided order ended: "paid".
 func (l *Life) reason() string { return strings.ToLower(l.State) }
 
-// fresh is the longest time between a query's answer and the close or reverse that it allows.
-const fresh = 10 * time.Minute
+// fresh is the longest time between the start of a query and the close that it allows. freshCancel
+// is that time for a reverse, and for a close that cancels: each gives the money of a payment back.
+// A database that fails over to an asynchronous replica may lose the decision that the order is
+// paid, and bring back the state just before the reverse. Such a fail-over usually takes longer.
+const (
+	fresh       = 10 * time.Minute
+	freshCancel = 30 * time.Second
+)
 
 // resume returns the life at the start of an attempt. A restarted task begins with a new life,
 // unless the order is decided. A payment that is known stays known. An attempt closes or reverses
@@ -249,9 +255,13 @@ func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 	if l.Stage != Close && l.Stage != Reverse && l.Stage != Reclosing {
 		return l
 	}
-	old := !l.Stale && now.Sub(time.UnixMilli(l.Asked)) > fresh
+	most := fresh
+	if l.Cancels {
+		most = freshCancel
+	}
+	old := !l.Stale && now.Sub(time.UnixMilli(l.Asked)) > most
 	if old || t.Before != nil || t.Trigger != bellman.BySchedule || t.InDoubt() || number != l.Number+1 {
-		l.Stale = l.Stale || old // once: an order whose every step is ten minutes late must still make progress
+		l.Stale = l.Stale || old // once: an order whose every step is late must still make progress
 		l.Stage = l.before()
 	}
 	return l

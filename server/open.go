@@ -74,9 +74,11 @@ func (s *Server) openStore(ctx context.Context, existing bool) error {
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	if s.store, err = OpenStore(ctx, s.config.Store, StoreOptions{Existing: existing, Logger: s.log}); err != nil {
+	opened, err := OpenStore(ctx, s.config.Store, StoreOptions{Existing: existing, Logger: s.log})
+	if err != nil {
 		return err
 	}
+	s.store = &unmoved{Store: opened, refuse: s.refuseMoved}
 	return s.refuseMoved(ctx)
 }
 
@@ -118,7 +120,7 @@ func (s *Server) openEngine(queues []engine.Queue) error {
 	retention := c.RetentionIn(kind.Kind)
 	s.notices.kept = retention.Succeeded
 	o := engine.Options{
-		Store:       unmoved{s.store, s.refuseMoved},
+		Store:       s.store,
 		Queues:      queues,
 		Node:        c.Node,
 		Addr:        advertised(c, s.Addr()),

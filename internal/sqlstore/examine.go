@@ -67,6 +67,6 @@ func Examine(ctx context.Context, d Driver) []store.Finding {
 
 // FewConnections is the finding of a pool that is too small.
 func FewConnections(n int) store.Finding {
-	return store.Finding{Name: "pool", Level: store.Warning, What: fmt.Sprintf("the address allows %d connections: commits, reads of due tasks, heartbeats and the API wait for one another", n),
+	return store.Finding{Name: "pool", Level: store.Warning, What: fmt.Sprintf("the address allows %d connections: one is for heartbeats, and commits, reads of due tasks and the API wait for one another", n),
 		Do: "leave connections out of the address, which means 8, or set it to 4 or more"}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // Driver is the database of a store.
-func (s *Store) Driver() Driver { return s.d }
+func (s *Store) Driver() Driver { return s.beats }
 
 // FewPending is the number of pending tasks below which a list reads them all.
 const FewPending = fewPending

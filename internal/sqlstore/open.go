@@ -47,7 +47,7 @@ func New(ctx context.Context, d Driver) (*Store, error) {
 }
 
 func newStore(d Driver) *Store {
-	s := &Store{d: d}
+	s := &Store{d: reserve(d), beats: d}
 	s.slots.init(d.KeepsVersions())
 	return s
 }

@@ -111,7 +111,7 @@ func (s *Store) Join(ctx context.Context, n store.Node, ttl time.Duration) error
 		return fmt.Errorf("join: node %.40q with ttl %v: want a name of at most %d bytes, the first of them not zero, and a ttl of a millisecond or more", n.Name, ttl, bellman.MaxStoredName-1)
 	}
 	name := []byte(n.Name)
-	err := s.write(ctx, func(tx Tx) ([]*Statement, error) {
+	err := s.writeBy(ctx, s.beats, func(tx Tx) ([]*Statement, error) {
 		insert := &Statement{Name: "insert node", Text: `INSERT INTO bellman_node (name, addr, version, joined, beat, beats, ttl_ms, expires)
 			VALUES (?, ?, ?, {now}, {now}, 0, ?, {now} + ?)`, Args: []any{name, []byte(n.Addr), []byte(n.Version), ms, ms}}
 		err := tx.Send(ctx,
@@ -138,7 +138,7 @@ func (s *Store) Beat(ctx context.Context, name string) error {
 	// A single statement is a transaction, and is safe to send twice.
 	beat := &Statement{Name: "beat", Text: `UPDATE bellman_node SET beat = {now}, beats = beats + 1, expires = {now} + ttl_ms WHERE name = ? AND expires > {now}`,
 		Args: []any{[]byte(name)}}
-	if err := s.read(ctx, func() []*Statement { return []*Statement{beat} }); err != nil {
+	if err := s.readBy(ctx, s.beats, func() []*Statement { return []*Statement{beat} }); err != nil {
 		return err
 	}
 	if beat.Affected == 0 {

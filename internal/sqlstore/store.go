@@ -16,7 +16,8 @@ import (
 
 // A Store keeps tasks in a database. Its methods are safe for concurrent use.
 type Store struct {
-	d      Driver
+	d      Driver // leaves a connection to beats
+	beats  Driver // for heartbeats
 	shards int
 
 	life   sync.RWMutex // held for reading by each call, for writing by Close
@@ -63,8 +64,13 @@ func (s *Store) leave() { s.life.RUnlock() }
 // read runs statements outside of a transaction and retries if a connection breaks. Each retry
 // calls start again and may repeat rows.
 func (s *Store) read(ctx context.Context, start func() []*Statement) error {
+	return s.readBy(ctx, s.d, start)
+}
+
+// readBy is read by one of the store's two drivers.
+func (s *Store) readBy(ctx context.Context, d Driver, start func() []*Statement) error {
 	for try := 1; ; try++ {
-		err := s.d.Read(ctx, start()...)
+		err := d.Read(ctx, start()...)
 		if err == nil || try == 3 || ctx.Err() != nil {
 			return s.reached(ctx, err)
 		}
@@ -96,9 +102,14 @@ func (s *Store) reached(ctx context.Context, err error) error {
 // write calls f in a transaction and commits it with the statements that f returns. It retries
 // after a conflict, or if the connection broke before COMMIT was sent.
 func (s *Store) write(ctx context.Context, f func(tx Tx) ([]*Statement, error)) error {
+	return s.writeBy(ctx, s.d, f)
+}
+
+// writeBy is write by one of the store's two drivers.
+func (s *Store) writeBy(ctx context.Context, d Driver, f func(tx Tx) ([]*Statement, error)) error {
 	began := time.Now()
 	for try := 1; ; try++ {
-		again, err := s.attempt(ctx, f)
+		again, err := s.attemptBy(ctx, d, f)
 		if err == nil || !again || try == tries || ctx.Err() != nil {
 			return s.reached(ctx, err)
 		}
@@ -136,7 +147,12 @@ func awaitsCaller(err error) bool {
 // attempt calls f in a transaction and commits it. It reports whether a retry is safe: nothing was
 // written then.
 func (s *Store) attempt(ctx context.Context, f func(tx Tx) ([]*Statement, error)) (again bool, err error) {
-	tx, err := s.d.Begin(ctx)
+	return s.attemptBy(ctx, s.d, f)
+}
+
+// attemptBy is attempt by one of the store's two drivers.
+func (s *Store) attemptBy(ctx context.Context, d Driver, f func(tx Tx) ([]*Statement, error)) (again bool, err error) {
+	tx, err := d.Begin(ctx)
 	if err != nil {
 		return s.d.Kind(err) == Lost, err
 	}

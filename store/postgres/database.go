@@ -79,23 +79,32 @@ func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) 
 	ctx, cancel := context.WithTimeout(ctx, d.answer)
 	defer cancel()
 	err = send(ctx, conn.Conn(), statements, plain)
-	d.demoted(err)
+	d.unfit(err)
 	return err
 }
 
-// demoted reports whether a server rejected a write because it is read-only, as a standby is when
-// the address led to the primary before. It then closes all connections, those in use when they are
-// returned: they may lead to the same server, and reads there may be outdated.
-func (d *database) demoted(err error) bool {
-	if server, is := errors.AsType[*pgconn.PgError](err); !is || server.Code != readOnly {
+// unfit closes all connections, those in use when they are returned, if an error says that they may
+// be unfit. It reports whether the server is read-only.
+//
+//   - A server rejected a write because it is read-only, as a standby is when the address led to
+//     the primary before. The connections may lead to the same server, and reads there may be
+//     outdated.
+//   - A server does not have a statement that was prepared. So the session was reset, and has lost
+//     its settings too, or a pooler has begun to share sessions.
+func (d *database) unfit(err error) (demoted bool) {
+	server, is := errors.AsType[*pgconn.PgError](err)
+	if !is || server.Code != readOnly && server.Code != noStatement {
 		return false
 	}
 	d.pool.Reset()
-	return true
+	return server.Code == readOnly
 }
 
-// readOnly is the error code of a read-only transaction.
-const readOnly = "25006"
+// Codes of errors: a read-only transaction, a prepared statement that the server does not have.
+const (
+	readOnly    = "25006"
+	noStatement = "26000"
+)
 
 func (d *database) Begin(ctx context.Context) (sqlstore.Tx, error) {
 	conn, err := d.acquire(ctx)
@@ -161,7 +170,7 @@ func (d *database) Kind(err error) sqlstore.Kind {
 
 func kind(server *pgconn.PgError) sqlstore.Kind {
 	switch server.Code {
-	case "40001", "40P01", "26000": // serialization failure, deadlock; a prepared statement that the server does not have
+	case "40001", "40P01", noStatement: // serialization failure, deadlock
 		return sqlstore.Retry
 	case "55P03":
 		return sqlstore.Blocked
@@ -196,7 +205,7 @@ func (t *transaction) Send(ctx context.Context, statements ...*sqlstore.Statemen
 	ctx, cancel := context.WithTimeout(ctx, t.d.answer)
 	defer cancel()
 	err := send(ctx, t.conn.Conn(), statements, t.opening())
-	t.d.demoted(err)
+	t.d.unfit(err)
 	return err
 }
 
@@ -223,7 +232,7 @@ func (t *transaction) Commit(ctx context.Context, statements ...*sqlstore.Statem
 		t.conn.Release()
 		return nil
 	}
-	if server, is := errors.AsType[*pgconn.PgError](err); t.d.demoted(err) || is && kind(server) != sqlstore.Lost || errors.Is(err, sqlstore.ErrRaced) {
+	if server, is := errors.AsType[*pgconn.PgError](err); t.d.unfit(err) || is && kind(server) != sqlstore.Lost || errors.Is(err, sqlstore.ErrRaced) {
 		t.Rollback()
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 
@@ -162,6 +163,9 @@ func encode(calls []call, b []byte) (_ []byte, err error) {
 }
 
 func (c *call) failed(err error) error {
+	if server, is := errors.AsType[*pgconn.PgError](err); is && server.Code == noStatement {
+		err = fmt.Errorf("%w: its session was reset, or is shared: %s", err, noPooler)
+	}
 	if c.of == nil {
 		return err
 	}
@@ -207,9 +211,15 @@ func (c *call) raced(err error, with parts) error {
 }
 
 // plans are the prepared statements of a connection, by text.
+//
+// Their names begin with a random prefix. A pooler may begin to share sessions while bellman runs,
+// and then a statement may reach the session of another connection. If names were the same on all
+// connections, the statement that has this name there would run: a delete in place of a read, for
+// example. With the prefix the server rejects it.
 type plans struct {
-	known map[string]*pgconn.StatementDescription
-	named int
+	known  map[string]*pgconn.StatementDescription
+	prefix string
+	named  int
 }
 
 // mostPlans is how many statements a connection keeps prepared. Some depend on the number of shards
@@ -221,7 +231,7 @@ const plansKey = "bellman"
 func plansOf(conn *pgconn.PgConn) *plans {
 	p, is := conn.CustomData()[plansKey].(*plans)
 	if !is {
-		p = &plans{known: map[string]*pgconn.StatementDescription{}}
+		p = &plans{known: map[string]*pgconn.StatementDescription{}, prefix: "bellman_" + strconv.FormatUint(rand.Uint64(), 36) + "_"}
 		conn.CustomData()[plansKey] = p
 	}
 	return p
@@ -262,7 +272,7 @@ func prepare(ctx context.Context, conn *pgconn.PgConn, calls []call) (err error)
 	names := make([]string, len(missing))
 	for i, c := range missing {
 		p.named++
-		names[i] = "bellman_" + strconv.Itoa(p.named)
+		names[i] = p.prefix + strconv.Itoa(p.named)
 		flight.SendPrepare(names[i], c.text, nil)
 	}
 	if err := flight.Sync(); err != nil {
@@ -301,5 +311,5 @@ func forget(conn *pgconn.PgConn, err error) {
 // stale reports whether a statement was rejected because its plan is gone, or is of an earlier
 // definition of a table.
 func stale(server *pgconn.PgError) bool {
-	return server.Code == "26000" || server.Code == "0A000" && server.Routine == "RevalidateCachedQuery"
+	return server.Code == noStatement || server.Code == "0A000" && server.Routine == "RevalidateCachedQuery"
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
@@ -90,11 +92,78 @@ func TestPlansGone(t *testing.T) {
 	if _, err := s.Depths(ctx); err != nil {
 		t.Errorf("Depths() after the plans were removed: %v", err)
 	}
+	if _, err := s.Attempts(ctx, bellman.NewID(), 0, 1); err != nil { // prepared again: the connections are new
+		t.Fatal(err)
+	}
 	if _, err := s.d.pool.Exec(ctx, "ALTER TABLE bellman_attempt ALTER COLUMN number TYPE integer"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Attempts(ctx, bellman.NewID(), 0, 1); err != nil {
 		t.Errorf("Attempts() after a column was replaced: %v", err)
+	}
+}
+
+// TestSessionsExchanged sends a connection's statement to the session of another connection, as a
+// pooler does that begins to share sessions. The server must not run the statement that has this
+// name in the other session. A statement that was never prepared shows that a session was reset: no
+// connection may then be used without its settings.
+func TestSessionsExchanged(t *testing.T) {
+	ctx := context.Background()
+	d := connectDriver(t, newDatabase(t))
+	var conns [2]*pgx.Conn
+	var asks [2]*sqlstore.Statement
+	got := int64(-1)
+	for i := range conns {
+		conn, err := d.acquire(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Release()
+		conns[i] = conn.Conn()
+		asks[i] = &sqlstore.Statement{Name: "ask", Text: fmt.Sprintf("SELECT %d::bigint", i), Each: func(r sqlstore.Row) error { return r.Scan(&got) }}
+		if err := send(ctx, conns[i], asks[i:i+1], plain); err != nil || got != int64(i) {
+			t.Fatalf("statement %d = %d, %v", i, got, err)
+		}
+	}
+	conns[0].PgConn().CustomData()[plansKey] = plansOf(conns[1].PgConn())
+	got = -1
+	err := send(ctx, conns[0], asks[1:], plain)
+	if got != -1 || d.Kind(err) != sqlstore.Retry || !strings.Contains(err.Error(), noPooler) {
+		t.Errorf("the other connection's statement answers %d, %v; want no answer, and an error that names poolers and is retried", got, err)
+	}
+	if err := send(ctx, conns[0], asks[1:], plain); err != nil || got != 1 {
+		t.Errorf("the statement answers %d, %v when it is prepared again; want 1", got, err)
+	}
+}
+
+// TestSessionReset resets the sessions of all connections. The settings must be set again.
+func TestSessionReset(t *testing.T) {
+	ctx := context.Background()
+	s, err := Open(ctx, newDatabase(t), Options{Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Depths(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, conn := range s.d.pool.AcquireAllIdle(ctx) {
+		if _, err := conn.Conn().PgConn().Exec(ctx, "DISCARD ALL").ReadAll(); err != nil {
+			t.Fatal(err)
+		}
+		conn.Release()
+	}
+	for range 3 { // the connections are used in turn
+		if _, err := s.Depths(ctx); err != nil {
+			t.Errorf("Depths() after the session was reset: %v", err)
+		}
+	}
+	for _, conn := range s.d.pool.AcquireAllIdle(ctx) {
+		var timeout string
+		if err := conn.QueryRow(ctx, "SELECT current_setting('lock_timeout')").Scan(&timeout); err != nil || timeout != "3s" {
+			t.Errorf("a connection has lock_timeout %q, %v; want 3s", timeout, err)
+		}
+		conn.Release()
 	}
 }
 
