@@ -20,7 +20,7 @@ type PutMerchant struct {
 	Timeout     string          `json:"timeout,omitempty" maxLength:"64" example:"5s" doc:"Timeout of one attempt, 1ms to 10m, for tasks without one. It is looked up at each attempt."`
 	PerEndpoint *MerchantLimits `json:"per_endpoint,omitempty" doc:"Limits of the merchant's endpoint. If several merchants share an endpoint, the strictest limit holds."`
 	Version     string          `json:"version,omitempty" maxLength:"32" example:"b5bb9d8014a0f9b1" doc:"The version of an earlier answer: if the merchant has another version now, the answer is 409 and nothing changes. none: the merchant must not exist. Default: no check."`
-	Reason      string          `json:"reason,omitempty" maxLength:"500" doc:"Written to the audit record. A batch writes only its counts."`
+	Reason      string          `json:"reason,omitempty" maxLength:"500" doc:"Written to the audit record. In a batch, the reason of the batch is written instead."`
 }
 
 // A MerchantSign says how requests to a merchant are signed.

@@ -15,7 +15,7 @@ type Notice struct {
 	OrderNo        string `json:"order_no,omitempty"`
 	ChannelOrderNo string `json:"channel_order_no,omitempty" doc:"The order's number at the channel."`
 	RefNo          string `json:"ref_no,omitempty" doc:"The number of the refund or transfer."`
-	Result         string `json:"result" enum:"applied,duplicate,held,mismatch,refused" doc:"applied: it decided, or said something new. duplicate: it said what was known. held: it came before its order, and is kept for 24 hours. mismatch: of another amount than the order's. refused: not the channel's, unreadable, or without the amount of an order that has one; it decides nothing, and the order that it names is queried once."`
+	Result         string `json:"result" enum:"applied,duplicate,held,mismatch,refused" doc:"applied: it decided, or said something new. duplicate: it said what was known. held: it came before its order, and is kept for 24 hours. mismatch: of another amount than the order's. refused: not the channel's, unreadable, or without the amount of an order that has one; it decides nothing, and may cause a query of the order that it names."`
 	Why            string `json:"why,omitempty" doc:"Why it was refused, or which amount differs."`
 	State          string `json:"state,omitempty" doc:"What it says of a payment: PAID, CLOSED, …; of a refund or transfer: DONE or FAILED_THERE, if it says so."`
 	Came           Time   `json:"came,omitzero" format:"date-time"`

@@ -137,7 +137,7 @@ type TaskDetail struct {
 type Request struct {
 	Method  string            `json:"method"`
 	URL     string            `json:"url"`
-	Headers map[string]string `json:"headers" doc:"The sent headers. *** replaces the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey."`
+	Headers map[string]string `json:"headers" doc:"The sent headers. *** replaces all values, except those of headers that are known to carry no credentials, such as Content-Type."`
 	Body    string            `json:"body"`
 
 	OrderCreated Time `json:"order_created,omitzero" format:"date-time" doc:"Order: as given, or when bellman received the order."`

@@ -64,7 +64,7 @@ func (q *request) factsOf(rows []row, whole *order.Standing, own *bellman.Task) 
 }
 
 const (
-	billDays    = 4                     // bills from the day before an order's creation on that are searched
+	billDays    = 5                     // bills from the day before an order's creation on that are searched
 	billsWithin = 20 * time.Millisecond // how long one page searches in bills
 )
 
@@ -80,7 +80,7 @@ func (q *request) differencesOf(t *bellman.Task, channelNo string) (found []diff
 		return nil, false, err
 	}
 	first := t.Created().In(bill.Zone).AddDate(0, 0, -1).Format(time.DateOnly)
-	last := t.Created().In(bill.Zone).AddDate(0, 0, billDays-1).Format(time.DateOnly)
+	last := t.Created().In(bill.Zone).AddDate(0, 0, billDays-2).Format(time.DateOnly)
 	for _, run := range runs {
 		if run.Queue != t.Queue || run.Date < first || run.Date > last || run.Kept == 0 {
 			continue

@@ -2487,7 +2487,7 @@ export interface components {
             /** @description The number of the refund or transfer. */
             ref_no?: string;
             /**
-             * @description applied: it decided, or said something new. duplicate: it said what was known. held: it came before its order, and is kept for 24 hours. mismatch: of another amount than the order's. refused: not the channel's, unreadable, or without the amount of an order that has one; it decides nothing, and the order that it names is queried once.
+             * @description applied: it decided, or said something new. duplicate: it said what was known. held: it came before its order, and is kept for 24 hours. mismatch: of another amount than the order's. refused: not the channel's, unreadable, or without the amount of an order that has one; it decides nothing, and may cause a query of the order that it names.
              * @enum {string}
              */
             result: "applied" | "duplicate" | "held" | "mismatch" | "refused" | (string & {});
@@ -2732,7 +2732,7 @@ export interface components {
             notify_url?: string;
             /** @description Limits of the merchant's endpoint. If several merchants share an endpoint, the strictest limit holds. */
             per_endpoint?: components["schemas"]["MerchantLimits"];
-            /** @description Written to the audit record. A batch writes only its counts. */
+            /** @description Written to the audit record. In a batch, the reason of the batch is written instead. */
             reason?: string;
             /**
              * @description Schedule for tasks without one: the name of a preset, or a text. It is looked up after each attempt, so a change also holds for existing tasks.
@@ -2930,7 +2930,7 @@ export interface components {
             currency?: string;
             /** @description Order: as requested, or until expires_at. */
             expires?: string;
-            /** @description The sent headers. *** replaces the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey. */
+            /** @description The sent headers. *** replaces all values, except those of headers that are known to carry no credentials, such as Content-Type. */
             headers: {
                 [key: string]: string;
             };

@@ -9,7 +9,7 @@ import java.util.Map;
  * Notice, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param queue see the API
- * @param result applied: it decided, or said something new. duplicate: it said what was known. held: it came before its order, and is kept for 24 hours. mismatch: of another amount than the order's. refused: not the channel's, unreadable, or without the amount of an order that has one; it decides nothing, and the order that it names is queried once.
+ * @param result applied: it decided, or said something new. duplicate: it said what was known. held: it came before its order, and is kept for 24 hours. mismatch: of another amount than the order's. refused: not the channel's, unreadable, or without the amount of an order that has one; it decides nothing, and may cause a query of the order that it names.
  * @param account The account at the channel.
  * @param came see the API
  * @param channelOrderNo The order's number at the channel.

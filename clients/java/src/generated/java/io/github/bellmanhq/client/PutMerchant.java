@@ -12,7 +12,7 @@ import java.util.Map;
  * @param name A name for people. The search matches its beginning.
  * @param notifyUrl Destination of tasks that name this merchant and no url. It is looked up at each attempt.
  * @param perEndpoint Limits of the merchant's endpoint. If several merchants share an endpoint, the strictest limit holds.
- * @param reason Written to the audit record. A batch writes only its counts.
+ * @param reason Written to the audit record. In a batch, the reason of the batch is written instead.
  * @param schedule Schedule for tasks without one: the name of a preset, or a text. It is looked up after each attempt, so a change also holds for existing tasks.
  * @param sign Signature of requests to the merchant. It is looked up at each attempt. Default: the queue's.
  * @param success Success rule for tasks without one: the name of a preset, or an expression. It is looked up at each attempt.
@@ -89,7 +89,7 @@ public record PutMerchant(
             return this;
         }
 
-        /** Written to the audit record. A batch writes only its counts. */
+        /** Written to the audit record. In a batch, the reason of the batch is written instead. */
         public Builder reason(String reason) {
             this.reason = reason;
             return this;

@@ -9,7 +9,7 @@ import java.util.Map;
  * Request, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param body see the API
- * @param headers The sent headers. *** replaces the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey.
+ * @param headers The sent headers. *** replaces all values, except those of headers that are known to carry no credentials, such as Content-Type.
  * @param method see the API
  * @param url see the API
  * @param account Order or poll: the account at the channel; absent: the queue's own.
