@@ -110,7 +110,20 @@ type Task struct {
 	RefNo     string `json:"ref_no,omitempty" doc:"Poll: the number of the refund, transfer or profit sharing at the channel."`
 	PollState string `json:"poll_state,omitempty" enum:"PENDING,DONE,FAILED_THERE,UNKNOWN" doc:"Poll: its state. DONE: the money arrived. FAILED_THERE: the channel ended it without success. UNKNOWN: the task was cancelled before."`
 
+	AtChannel *AtChannel `json:"at_channel,omitempty" doc:"Poll: what the channel said about the refund, transfer or profit sharing when it was decided; absent: nothing."`
+
 	Last *LastAttempt `json:"last" doc:"The newest attempt; null before the first."`
+}
+
+// An AtChannel is what the channel said about a refund, transfer or profit sharing, in one form for
+// all channels. A field that it did not say is absent.
+type AtChannel struct {
+	RefNo      string `json:"channel_ref_no,omitempty" doc:"The channel's number of it."`
+	State      string `json:"channel_state,omitempty" doc:"Its state in the channel's words."`
+	FailReason string `json:"fail_reason,omitempty" doc:"Why it failed, in the channel's words."`
+	Amount     int64  `json:"amount,omitempty" doc:"In the smallest unit of its currency; absent: not said, or 0."`
+	Currency   string `json:"currency,omitempty" doc:"ISO 4217."`
+	FinishedAt Time   `json:"finished_at,omitzero" format:"date-time" doc:"When the channel finished it."`
 }
 
 // A LastAttempt is the newest attempt of a task, in short.

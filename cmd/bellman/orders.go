@@ -120,6 +120,14 @@ func paymentText(p *client.Payment) string {
 	return strings.Join(strings.Fields(priceOf(p.Amount, p.Currency)+" "+p.TransactionID+" "+p.PaidAt.String()), " ")
 }
 
+// atChannelText writes what the channel said about a refund or transfer; empty: nothing.
+func atChannelText(c *client.AtChannel) string {
+	if c == nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(strings.Join([]string{priceOf(c.Amount, c.Currency), c.RefNo, c.State, c.FailReason, c.FinishedAt.String()}, " ")), " ")
+}
+
 func (t *rows) orderHeads() {
 	t.heads("MERCHANT", "ORDER", "STATE", "AMOUNT", "CHANNEL", "ACCOUNT", "QUEUE", "CREATED", "TASK")
 }

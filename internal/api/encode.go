@@ -68,6 +68,7 @@ func (a *API) appendTask(b []byte, t *bellman.Task) []byte {
 		p := poll.StandingOf(t)
 		b = appendOptional(b, "ref_no", p.RefNo)
 		b = appendOptional(b, "poll_state", p.State)
+		b = appendAtChannel(b, atChannel(&p))
 	}
 	b = append(b, `,"last":`...)
 	if t.Last == nil {
@@ -94,17 +95,37 @@ func appendPayment(b []byte, p *client.Payment) []byte {
 	b = append(b, `,"payment":`...)
 	start := len(b)
 	b = appendOptional(b, "transaction_id", p.TransactionID)
-	if p.Amount != 0 {
-		b = append(b, `,"amount":`...)
-		b = strconv.AppendInt(b, p.Amount, 10)
-	}
-	b = appendOptional(b, "currency", p.Currency)
-	if !p.PaidAt.IsZero() {
-		b = append(b, `,"paid_at":`...)
-		b = p.PaidAt.Append(b)
-	}
+	b = appendMoney(b, p.Amount, p.Currency, "paid_at", p.PaidAt)
 	b[start] = '{'
 	return append(b, '}')
+}
+
+func appendAtChannel(b []byte, c *client.AtChannel) []byte {
+	if c == nil {
+		return b
+	}
+	b = append(b, `,"at_channel":`...)
+	start := len(b)
+	b = appendOptional(b, "channel_ref_no", c.RefNo)
+	b = appendOptional(b, "channel_state", c.State)
+	b = appendOptional(b, "fail_reason", c.FailReason)
+	b = appendMoney(b, c.Amount, c.Currency, "finished_at", c.FinishedAt)
+	b[start] = '{'
+	return append(b, '}')
+}
+
+// appendMoney appends an amount and the time at which it moved; what is zero is absent.
+func appendMoney(b []byte, amount int64, currency, when string, at client.Time) []byte {
+	if amount != 0 {
+		b = append(b, `,"amount":`...)
+		b = strconv.AppendInt(b, amount, 10)
+	}
+	b = appendOptional(b, "currency", currency)
+	if !at.IsZero() {
+		b = append(b, `,"`+when+`":`...)
+		b = at.Append(b)
+	}
+	return b
 }
 
 // marshal returns v as JSON. It cannot fail: v has texts, numbers and valid times.

@@ -29,6 +29,16 @@ func payment(s *order.Standing) *client.Payment {
 	return &out
 }
 
+// atChannel returns what the channel said about a refund or transfer; nil: nothing.
+func atChannel(s *poll.Standing) *client.AtChannel {
+	var out client.AtChannel
+	json.Unmarshal([]byte(s.Taken), &out) // the handler wrote it with these types; empty: nothing is known
+	if out == (client.AtChannel{}) {
+		return nil
+	}
+	return &out
+}
+
 // orderAsk returns what was asked about an order. Of a poll it has the fields that an order has
 // too.
 func orderAsk(t *bellman.Task) order.Ask {

@@ -31,7 +31,7 @@ func (a *API) task(t *bellman.Task) client.Task {
 	}
 	if t.Kind == bellman.KindPoll {
 		p := poll.StandingOf(t)
-		out.RefNo, out.PollState = p.RefNo, p.State
+		out.RefNo, out.PollState, out.AtChannel = p.RefNo, p.State, atChannel(&p)
 	}
 	out.Last = last(t.Last)
 	return out

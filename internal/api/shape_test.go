@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
@@ -150,6 +152,7 @@ func TestAppendTask(t *testing.T) {
 		{Queue: "orders", Schedule: "3s*20", Last: last, Status: bellman.Status{State: bellman.Succeeded, Reason: "closed", Data: life(order.Standing{State: "CLOSED", Late: "PAID"})}},
 		{Kind: bellman.KindOrder, Queue: "orders", Schedule: "3s*20", Status: bellman.Status{State: bellman.Succeeded, Reason: "paid",
 			Data: []byte(`{"stage":"decided","order_state":"PAID","taken":{"transaction_id":"4200<1>","amount":8888,"currency":"CNY","paid_at":"2026-11-20T15:04:05Z","buyer":"b"}}`)}},
+		refundTask(`{"channel_ref_no":"5000<1>","channel_state":"SUCCESS","amount":100,"currency":"CNY","finished_at":"2026-11-20T15:04:02Z","extra":1}`), refundTask(`{"fail_reason":"CLOSED"}`), refundTask(`{}`),
 	} {
 		var want bytes.Buffer
 		e := json.NewEncoder(&want)
@@ -159,6 +162,27 @@ func TestAppendTask(t *testing.T) {
 		}
 		if got := m.appendTask(nil, task); string(got)+"\n" != want.String() {
 			t.Errorf("got  %s\nwant %s", got, want.String())
+		}
+	}
+}
+
+// refundTask returns a refund that is decided with what was taken from the channel's answer.
+func refundTask(taken string) *bellman.Task {
+	return &bellman.Task{Kind: bellman.KindPoll, Queue: "refunds", Body: []byte(`{"ref_no":"R1"}`), Status: bellman.Status{State: bellman.Succeeded, Reason: "done",
+		Data: []byte(`{"stage":"decided","poll_state":"DONE","taken":` + taken + `}`)}}
+}
+
+// A refund says what the channel said about it, once it is decided.
+func TestRefundSaysWhatTheChannelSaid(t *testing.T) {
+	m := make1(t, Options{})
+	for taken, want := range map[string]*client.AtChannel{
+		`{"channel_ref_no":"5000","channel_state":"SUCCESS","amount":100,"currency":"CNY","finished_at":"2026-11-20T15:04:02Z"}`: {RefNo: "5000", State: "SUCCESS",
+			Amount: 100, Currency: "CNY", FinishedAt: client.At(time.Date(2026, 11, 20, 15, 4, 2, 0, time.UTC))},
+		`{"fail_reason":"NOT_ENOUGH"}`: {FailReason: "NOT_ENOUGH"},
+		`{}`:                           nil,
+	} {
+		if got := m.task(refundTask(taken)); !reflect.DeepEqual(got.AtChannel, want) || got.PollState != "DONE" {
+			t.Errorf("taken %s: %+v in state %s; want %+v", taken, got.AtChannel, got.PollState, want)
 		}
 	}
 }

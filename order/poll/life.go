@@ -102,6 +102,7 @@ type Standing struct {
 	State   string // PENDING, DONE, FAILED_THERE or UNKNOWN
 	RefNo   string
 	Decided time.Time // zero: not decided
+	Taken   string    // a JSON object: what the channel said, with the fields of [Taken]; empty: nothing
 	Alerted bool      // somebody was told that a person must look, and the decision has not settled that
 	Alert   string    // why, the latest: used_up, refused, not_there, contradicts, person, abnormal, untold or sent; empty: nobody was told
 }
@@ -118,7 +119,7 @@ func StandingOf(t *bellman.Task) Standing {
 	case err != nil:
 		return s
 	case l.State != StatePending:
-		s.State, s.Decided = l.State, time.UnixMilli(l.DecidedAt).UTC()
+		s.State, s.Decided, s.Taken = l.State, time.UnixMilli(l.DecidedAt).UTC(), string(l.Taken)
 	case !t.State.Ended() && (t.Before == nil || !t.Before.State.Ended()):
 		s.State = StatePending
 	}

@@ -148,20 +148,20 @@ func TestLifeRejects(t *testing.T) {
 
 func TestStandingOf(t *testing.T) {
 	at := created
-	decided := (&Life{Stage: Decided, State: StateDone, DecidedAt: at.UnixMilli(), Alerts: []string{alertRefused, alertContradicts}}).encode()
+	decided := (&Life{Stage: Decided, State: StateDone, DecidedAt: at.UnixMilli(), Taken: []byte(`{"amount":1}`), Alerts: []string{alertRefused, alertContradicts}}).encode()
 	body := []byte(`{"ref_no":"R1"}`)
 	for name, tt := range map[string]struct {
 		task bellman.Task
 		want Standing
 	}{
 		"new":                     {bellman.Task{Body: body}, Standing{State: StatePending, RefNo: "R1"}},
-		"decided":                 {bellman.Task{Body: body, Status: bellman.Status{Data: decided}}, Standing{State: StateDone, RefNo: "R1", Decided: at, Alerted: true, Alert: alertContradicts}},
+		"decided":                 {bellman.Task{Body: body, Status: bellman.Status{Data: decided}}, Standing{State: StateDone, RefNo: "R1", Decided: at, Taken: `{"amount":1}`, Alerted: true, Alert: alertContradicts}},
 		"cancelled":               {bellman.Task{Status: bellman.Status{State: bellman.Cancelled}}, Standing{State: StateUnknown}},
 		"cancelled, and tried":    {bellman.Task{Status: bellman.Status{Before: &bellman.Before{State: bellman.Cancelled}}}, Standing{State: StateUnknown}},
 		"tried before its turn":   {bellman.Task{Status: bellman.Status{Before: &bellman.Before{}}}, Standing{State: StatePending}},
 		"unreadable":              {bellman.Task{Body: []byte("{"), Status: bellman.Status{Data: []byte("{")}}, Standing{State: StateUnknown}},
 		"its alert, not decided":  {bellman.Task{Status: bellman.Status{Data: []byte(`{"alerts":["used_up"]}`)}}, Standing{State: StatePending, Alerted: true, Alert: alertUsedUp}},
-		"ended, whatever decided": {bellman.Task{Status: bellman.Status{State: bellman.Failed, Data: decided}}, Standing{State: StateDone, Decided: at, Alerted: true, Alert: alertContradicts}},
+		"ended, whatever decided": {bellman.Task{Status: bellman.Status{State: bellman.Failed, Data: decided}}, Standing{State: StateDone, Decided: at, Taken: `{"amount":1}`, Alerted: true, Alert: alertContradicts}},
 	} {
 		got := StandingOf(&tt.task)
 		if got != tt.want {

@@ -1464,6 +1464,26 @@ export interface components {
             /** @description The order agrees with the bill now. */
             settled: boolean;
         };
+        AtChannel: {
+            /**
+             * Format: int64
+             * @description In the smallest unit of its currency; absent: not said, or 0.
+             */
+            amount?: number;
+            /** @description The channel's number of it. */
+            channel_ref_no?: string;
+            /** @description Its state in the channel's words. */
+            channel_state?: string;
+            /** @description ISO 4217. */
+            currency?: string;
+            /** @description Why it failed, in the channel's words. */
+            fail_reason?: string;
+            /**
+             * Format: date-time
+             * @description When the channel finished it.
+             */
+            finished_at?: string;
+        };
         Attempt: {
             /** @description The action of the attempt, if tasks of the queue have several: query, close, … */
             action?: string;
@@ -2179,6 +2199,8 @@ export interface components {
              * @description Expected amount in the smallest unit of its currency; absent if it is unknown.
              */
             amount?: number;
+            /** @description Poll: what the channel said about the refund, transfer or profit sharing when it was decided; absent: nothing. */
+            at_channel?: components["schemas"]["AtChannel"];
             /**
              * Format: int32
              * @description Attempts so far, with any trigger.
@@ -3278,6 +3300,8 @@ export interface components {
             took: components["schemas"]["Percentiles"];
         };
         Task: {
+            /** @description Poll: what the channel said about the refund, transfer or profit sharing when it was decided; absent: nothing. */
+            at_channel?: components["schemas"]["AtChannel"];
             /**
              * Format: int32
              * @description Attempts so far, with any trigger.
@@ -3357,6 +3381,8 @@ export interface components {
             url: string;
         };
         TaskDetail: {
+            /** @description Poll: what the channel said about the refund, transfer or profit sharing when it was decided; absent: nothing. */
+            at_channel?: components["schemas"]["AtChannel"];
             /** @description Ordered by number: the newest 200, or the 200 after attempts_after. */
             attempt_log: components["schemas"]["Attempt"][];
             /**

@@ -30,6 +30,7 @@ import java.util.Map;
  * @param url see the API
  * @param account Name of the registered account that the order has.
  * @param amount Expected amount in the smallest unit of its currency; absent if it is unknown.
+ * @param atChannel Poll: what the channel said about the refund, transfer or profit sharing when it was decided; absent: nothing.
  * @param channel Channel of the order, such as wechatpay; absent for a gateway of your own.
  * @param createdBy Name of the API key that created the task; absent for follow-up tasks and tasks from a broker.
  * @param currency Of the amount: ISO 4217.
@@ -68,6 +69,7 @@ public record ListedOrder(
         String url,
         String account,
         Long amount,
+        AtChannel atChannel,
         String channel,
         String createdBy,
         String currency,
@@ -107,6 +109,7 @@ public record ListedOrder(
                 r.text("url"),
                 r.text("account"),
                 r.int64("amount"),
+                r.shape("at_channel", AtChannel::of),
                 r.text("channel"),
                 r.text("created_by"),
                 r.text("currency"),

@@ -30,6 +30,7 @@ import java.util.Map;
  * @param step Attempts that count for the schedule since it began. Manual attempts do not count, and neither does the attempt that ended the task.
  * @param updated see the API
  * @param url see the API
+ * @param atChannel Poll: what the channel said about the refund, transfer or profit sharing when it was decided; absent: nothing.
  * @param createdBy Name of the API key that created the task; absent for follow-up tasks and tasks from a broker.
  * @param latePayment Order: a payment after the order was decided otherwise, as the channel reports it. The decided state stays.
  * @param maxAge see the API
@@ -67,6 +68,7 @@ public record TaskDetail(
         int step,
         Instant updated,
         String url,
+        AtChannel atChannel,
         String createdBy,
         LatePayment latePayment,
         String maxAge,
@@ -105,6 +107,7 @@ public record TaskDetail(
                 r.int32("step", 0),
                 r.time("updated"),
                 r.text("url"),
+                r.shape("at_channel", AtChannel::of),
                 r.text("created_by"),
                 r.shape("late_payment", LatePayment::of),
                 r.text("max_age"),
