@@ -85,8 +85,8 @@ func (w *world) ended(g *ledger, id bellman.ID, a *account) {
 	}
 }
 
-// sends holds that each request was recorded, and that none was sent again for
-// the same due time, unless its node died or lost the shard in between.
+// sends checks that each request was recorded, and that none was sent again for the same due time,
+// unless its node died or lost the shard in between.
 func (w *world) sends(g *ledger, id bellman.ID, a *account) {
 	for i, s := range a.sends {
 		if s.recorded.IsZero() && !w.excused(g, s, time.Now()) {
@@ -118,9 +118,8 @@ func (w *world) sends(g *ledger, id bellman.ID, a *account) {
 // stopTimeout is how long a stop waits for what is in flight (engine.Options).
 const stopTimeout = 8 * time.Second
 
-// excused reports whether something befell a request's node, from when it was
-// begun to some time, that keeps it from being recorded or makes another node
-// send it again.
+// excused reports whether a fault of a request's node, between the start of the request and some
+// time, explains that it was not recorded or that another node sent it again.
 func (w *world) excused(g *ledger, s *send, to time.Time) bool {
 	l := s.life
 	if s.iced || s.lost {

@@ -12,9 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A ledger is what really happened, as the store and the receivers saw it: a
-// second account of everything, kept without the engine's help. Its methods are
-// called with the truth's mutex held.
+// A ledger is what really happened, as the store and the receivers saw it: a second record of
+// everything, kept without the engine. Its methods are called with the truth's mutex held.
 type ledger struct {
 	began    time.Time
 	shards   map[uint16]*shard

@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// What a request is held against when it is sent: what it was made of is not old, nothing
-// that it is for is paused, no limit is passed, and it is not late without a reason.
+// The checks of a request when it is sent: its content is recent, nothing that it belongs to is
+// paused, no limit is exceeded, and it is not late without a reason.
 
 const (
 	mostOld     = 2 * time.Second        // that a node may go by a task as it was (engine/DESIGN.md, time)
@@ -76,8 +76,8 @@ func (n *node) travel() time.Duration {
 	return 2 * lag
 }
 
-// unpaused holds that nothing a request is for has been paused for longer than a pause
-// takes to be known.
+// unpaused checks that nothing that a request belongs to has been paused for longer than a pause
+// takes to become known.
 func (g *ledger) unpaused(a *account, s *send, iced bool) {
 	if iced {
 		return
@@ -102,8 +102,8 @@ func (g *ledger) unpaused(a *account, s *send, iced bool) {
 	}
 }
 
-// limited holds that no limit of a queue is passed, by all nodes together. What was in
-// flight when a shard moved, or a node had other limits, goes on beside.
+// limited checks that all nodes together do not exceed a limit of a queue. Requests that were in
+// flight when a shard moved, or when a node had other limits, do not count.
 func (g *ledger) limited(a *account, s *send) {
 	w := s.life.world
 	lim, ok := w.plan.limits[a.task.Queue]
@@ -171,8 +171,8 @@ func (g *ledger) even(s *send) time.Time {
 // rateOver is over how long a rate is looked at.
 const rateOver = 10 * time.Second
 
-// rated holds a request against a rate: clocks may be a tenth too quick, and a node may be
-// one ahead.
+// rated checks a request against a rate. Clocks may be a tenth too fast, and each node may be one
+// request ahead.
 func (g *ledger) rated(rate float64, of string, s *send) {
 	if rate == 0 {
 		return

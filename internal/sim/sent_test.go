@@ -9,8 +9,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// sent notes a request that leaves a node, and returns how many of its task did
-// before.
+// sent records a request that leaves a node, and returns how many requests of its task left before.
 func (g *ledger) sent(s *send) (nth int) {
 	a := g.tasks[s.task]
 	if a == nil {
@@ -98,15 +97,15 @@ const (
 	mostOwnLate = 250 * time.Millisecond // what the node knew of
 )
 
-// maxStill is how long after a process stood still it may still do what it was
-// about to: it asked whether it might before.
+// maxStill is how long after standing still a process may still send what it was about to send: it
+// had checked before that it may.
 const maxStill = time.Second
 
 // maxTaken is how long a node goes on that the database takes for dead while it trusts its leases.
 const maxTaken = store.LeaseTTL
 
-// arrived notes a request at its receiver, and returns the how manieth of its
-// task it is.
+// arrived records a request at its receiver, and returns its number among the requests of its task,
+// from 1.
 func (g *ledger) arrived(s *send) int {
 	a := g.tasks[s.task]
 	a.arrivals++

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A truth is the database: the real store, and beside it the ledger, which sees
-// everything in the order in which the store does it.
+// A truth is the database: the real store, and beside it the ledger, which sees every change in the
+// order in which the store makes it.
 type truth struct {
 	store.Store
 	mu sync.Mutex

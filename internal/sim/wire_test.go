@@ -11,9 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A wire is how one life of a node reaches the database: the store that its
-// engine is given. Every call takes its time out and back, and whatever the
-// weather is happens to it on the way.
+// A wire is the connection of one life of a node to the database: the store that its engine gets.
+// Every call takes time in both directions, and the faults of the moment happen to it on the way.
 type wire struct {
 	life  *life
 	calls [kinds]int // per kind, for the dice
@@ -87,8 +86,8 @@ func (w *wire) trip(k kind) trip {
 	return trip{d, d.between(lag/8, lag), d.between(lag/8, lag)}
 }
 
-// leave is the way out of the process: one that stands still sends nothing until
-// it goes on, and without a network nothing goes out.
+// leave is the way out of the process: a process that stands still sends nothing until it goes on,
+// and without a network nothing leaves.
 func (w *wire) leave(ctx context.Context, t trip) error {
 	l := w.life
 	if err := l.thaw(ctx); err != nil {
@@ -139,8 +138,8 @@ func (w *wire) home(ctx context.Context, t trip) error {
 	return nil
 }
 
-// hold makes a call that changes who holds what: its answer may be lost after it
-// was done, and when the process dies it may still be done.
+// hold makes a call that changes the owners of shards. Its answer may be lost after the change, and
+// the change may still happen after the process has died.
 func hold[T any](ctx context.Context, w *wire, f func() (T, error)) (v T, err error) {
 	t := w.trip(holding)
 	if err := w.leave(ctx, t); err != nil {
