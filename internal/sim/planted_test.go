@@ -22,7 +22,7 @@ var (
 	plantedTable = flag.String("sim.table", "", "where to append what was found")
 )
 
-// A bug is some edits of the source that take out a fence, a check or a wakeup.
+// A bug is some edits of the source that remove a fence, a check or a wakeup.
 type bug struct {
 	name  string
 	edits []edit
