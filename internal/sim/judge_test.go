@@ -8,7 +8,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// judge looks at what is left when everything is over.
+// judge checks the promises at the end of a run.
 func (w *world) judge() {
 	w.note(func(g *ledger) {
 		for _, id := range g.order {
@@ -30,7 +30,7 @@ func (w *world) judge() {
 	})
 }
 
-// ended holds that a task has come to the end that its log says.
+// ended checks that the end of a task follows from its log.
 func (w *world) ended(g *ledger, id bellman.ID, a *account) {
 	if a.vanished {
 		return
@@ -129,13 +129,13 @@ func (w *world) excused(g *ledger, s *send, to time.Time) bool {
 		return true
 	}
 	if !l.over.IsZero() && !l.over.After(to) && w.stormy(l.node.index, l.stopped.Add(-10*time.Second), l.over) {
-		return true // it stopped in order, and could not write it down
+		return true // it stopped in order, and could not record the attempt
 	}
 	if !l.over.IsZero() && s.result == bellman.Unknown && !s.recorded.IsZero() && l.over.Sub(l.stopped) >= stopTimeout {
-		return true // its stop cut it off
+		return true // its stop interrupted the attempt
 	}
 	if w.stopped(g, s) && s.recorded.IsZero() {
-		to = l.stopped // what it had then, it records
+		to = l.stopped // it records what it had then
 	}
 	return slices.ContainsFunc(g.shard(s.shard).owners, func(o owner) bool {
 		return o.node != s.node && o.at.After(s.begun) && !o.at.After(to)

@@ -10,18 +10,18 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A chain is the tasks of a queue that have one ordering key.
+// A chain identifies the tasks of a queue with one ordering key.
 type chain struct{ queue, key string }
 
 func chainOf(t *bellman.Task) chain { return chain{t.Queue, t.OrderingKey} }
 
-// An asking is of which life the store was asked whether it is the turn of which task.
+// An asking is a life that asked the store for the turn of a task.
 type asking struct {
 	life *life
 	task bellman.ID
 }
 
-// lined notes a new task of an ordering key, which must stand behind all others.
+// lined records a new task of an ordering key. It must come after all others.
 func (g *ledger) lined(t *bellman.Task) {
 	if t.OrderingKey == "" {
 		return
@@ -69,7 +69,7 @@ func (g *ledger) superseding(t *bellman.Task, at time.Time) *account {
 	return nil
 }
 
-// pendingAt reports whether a task was pending at a time for certain.
+// pendingAt reports whether a task was certainly pending at a time.
 func (a *account) pendingAt(at time.Time) bool {
 	if a.added.After(at) || a.revived.After(at) {
 		return false
@@ -124,7 +124,7 @@ func (g *ledger) inTurn(a *account, s *send) {
 	}
 }
 
-// freeSince is since when nothing of its ordering key stood before a task.
+// freeSince returns since when no task of its ordering key has come before a task.
 func (g *ledger) freeSince(t *bellman.Task) (since time.Time) {
 	all := g.chains[chainOf(t)]
 	for _, id := range all[:max(slices.Index(all, t.ID), 0)] {
@@ -147,7 +147,7 @@ func (t *truth) chain(l *life, queue, orderingKey string, id bellman.ID, limit i
 	return chain, err
 }
 
-// left holds that nobody stands in a line when all have ended.
+// left checks that no chain has tasks when all tasks have ended.
 func (w *world) left(g *ledger) {
 	for c, all := range g.chains {
 		left, err := w.truth.Store.Chain(context.Background(), c.queue, c.key, bellman.ID{}, 1)

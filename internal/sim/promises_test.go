@@ -22,13 +22,13 @@ const (
 	slack       = 150 * time.Millisecond // for what nodes do beside waiting
 )
 
-// A stop is what is known of a pause.
+// A stop is a pause as the ledger knows it.
 type stop struct {
-	since    time.Time // when the store had it
-	answered time.Time // when somebody was told; zero: nobody yet
+	since    time.Time // when the store had written it
+	answered time.Time // when the caller got the answer; zero: not yet
 }
 
-// documented follows the documents that say what is paused.
+// documented records the documents of pauses.
 func (g *ledger) documented(d *store.Doc) {
 	if d.Kind != "pause" {
 		return
@@ -42,7 +42,7 @@ func (g *ledger) documented(d *store.Doc) {
 	}
 }
 
-// fresh holds that a request is not made of a task as it was before somebody changed it.
+// fresh checks that a request is not made from a version that a person has replaced long before.
 func (g *ledger) fresh(a *account, s *send, iced bool) {
 	left, ok := a.left[s.version]
 	if !ok || iced {
@@ -55,7 +55,7 @@ func (g *ledger) fresh(a *account, s *send, iced bool) {
 	}
 }
 
-// flyingOf is the request of a task that is not recorded; nil: there is none.
+// flyingOf returns the request of a task that is not recorded; nil: there is none.
 func (g *ledger) flyingOf(a *account) *send {
 	for _, s := range slices.Backward(a.sends) {
 		if s.recorded.IsZero() {
@@ -65,7 +65,7 @@ func (g *ledger) flyingOf(a *account) *send {
 	return nil
 }
 
-// travel is how long a node's calls may take by now, there and back.
+// travel returns how long a call of a node may take now, both ways together.
 func (n *node) travel() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -168,7 +168,7 @@ func (g *ledger) even(s *send) time.Time {
 	return g.uneven.Add(slack + 3*s.life.node.travel())
 }
 
-// rateOver is over how long a rate is looked at.
+// rateOver is the period over which a rate is checked.
 const rateOver = 10 * time.Second
 
 // rated checks a request against a rate. Clocks may be a tenth too fast, and each node may be one
@@ -230,7 +230,7 @@ func (g *ledger) punctually(a *account, s *send, iced bool) {
 		most = mostOwnLate + s.life.node.travel()
 	}
 	if behind := a.changed.Sub(s.due); a.by != s.life && behind > sweptBack {
-		most += deepSweep // whoever wrote it has a clock that is far behind, or took long to commit it
+		most += deepSweep // its writer has a clock that is far behind, or took long to commit it
 	} else if a.by != s.life && behind > narrowSweep {
 		most += wideSweep
 	}
@@ -247,10 +247,10 @@ func (g *ledger) punctually(a *account, s *send, iced bool) {
 	}
 }
 
-// moving notes that limits are shared out otherwise from now on.
+// moving records that the shares of limits change now.
 func (g *ledger) moving() { g.uneven = time.Now() }
 
-// wellSoFar reports whether a receiver has always answered soon.
+// wellSoFar reports whether a receiver has always answered quickly.
 func (r *receiver) wellSoFar() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -87,21 +87,21 @@ func (g *ledger) doubted(a *account, s *send) {
 	}
 }
 
-// skewed reports whether the clock of a request's node was wrong by more than a clock may be.
+// skewed reports whether the clock of a request's node was wrong by more than is allowed.
 func (s *send) skewed() bool { return s.clock.Sub(s.begun).Abs() > store.MaxSkew }
 
 // mostLate is how late an attempt is when nothing is wrong: what another node took in is looked
 // for every second.
 const (
 	mostLate    = 1200 * time.Millisecond
-	mostOwnLate = 250 * time.Millisecond // what the node knew of
+	mostOwnLate = 250 * time.Millisecond // of a task that the node knew
 )
 
 // maxStill is how long after standing still a process may still send what it was about to send: it
 // had checked before that it may.
 const maxStill = time.Second
 
-// maxTaken is how long a node goes on that the database takes for dead while it trusts its leases.
+// maxTaken is how long a node that is dead for the database may still trust its leases and send.
 const maxTaken = store.LeaseTTL
 
 // arrived records a request at its receiver, and returns its number among the requests of its task,
@@ -115,7 +115,7 @@ func (g *ledger) arrived(s *send) int {
 	return a.arrivals
 }
 
-// logged puts a line of an engine's log into the story.
+// logged adds a line of an engine's log to the story.
 func (g *ledger) logged(l *life, r slog.Record) {
 	r = r.Clone()
 	g.events = append(g.events, event{time.Now(), bellman.ID{}, -1, func() string {

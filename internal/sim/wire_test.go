@@ -15,10 +15,10 @@ import (
 // Every call takes time in both directions, and the faults of the moment happen to it on the way.
 type wire struct {
 	life  *life
-	calls [kinds]int // per kind, for the dice
+	calls [kinds]int // number of calls of each kind, for the dice
 }
 
-// kind says what a call is, for the dice.
+// A kind is the kind of a call, for the dice.
 type kind int
 
 const (
@@ -39,10 +39,10 @@ var (
 	errGlitch = errors.New("the connection broke before anything was done")
 )
 
-// mostSilence is how long a call waits at most on a connection behind which nobody answers.
+// mostSilence bounds the wait on a connection whose other end is silent.
 const mostSilence = 15 * time.Second
 
-// silent is what becomes of a call that nobody answers; false: it is another one.
+// silent makes a call wait that gets no answer. It returns false for other calls.
 func (w *wire) silent(ctx context.Context, k kind) bool {
 	n := w.life.node
 	n.mu.Lock()
@@ -63,7 +63,7 @@ func (w *wire) silent(ctx context.Context, k kind) bool {
 	return dead
 }
 
-// A trip is what becomes of one call.
+// A trip is the fate of one call.
 type trip struct {
 	*dice
 	out, back time.Duration
@@ -123,7 +123,7 @@ func ask[T any](ctx context.Context, w *wire, f func() (T, error)) (v T, err err
 	return v, w.home(ctx, t)
 }
 
-// home is the way back.
+// home is the way of the answer.
 func (w *wire) home(ctx context.Context, t trip) error {
 	l := w.life
 	if err := l.sleep(ctx, t.back); err != nil {
@@ -170,7 +170,7 @@ func hold[T any](ctx context.Context, w *wire, f func() (T, error)) (v T, err er
 	return v, err
 }
 
-// A commit on its way goes on without whoever sent it.
+// A commit on its way goes on after its sender has given up.
 func (w *wire) Commit(ctx context.Context, b *store.Batch) error {
 	l := w.life
 	if w.Use().Exclusive { // nothing is on its way that its sender has given up
@@ -207,7 +207,7 @@ func (w *wire) Commit(ctx context.Context, b *store.Batch) error {
 	}
 	sent := copied(b)
 	arrives, waits, never := t.out, time.Duration(-1), false
-	if w.silent(ctx, committing) { // it was done, or nobody heard it
+	if w.silent(ctx, committing) { // it was done, or did not arrive
 		never, waits = t.percent(50), arrives+time.Millisecond
 	}
 	if waits < 0 && t.permille(l.node.losing(time.Now())) {
@@ -375,5 +375,5 @@ func (w *wire) Audits(ctx context.Context, before time.Time, limit int) ([]store
 	return ask(ctx, w, func() ([]store.Audit, error) { return w.life.world.truth.at().Audits(ctx, before, limit) })
 }
 
-// Close leaves the database open: it is everybody's.
+// Close leaves the database open, because all nodes share it.
 func (w *wire) Close() error { return nil }
