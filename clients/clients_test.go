@@ -1,5 +1,5 @@
-// Package clients_test holds the clients of other languages against a real server,
-// and against the OpenAPI document that they are made from.
+// Package clients_test tests the clients of other languages against a real server, and against the
+// OpenAPI document from which they are made.
 package clients_test
 
 import (

@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// The blocks of docs/clients.md that ask by curl run, one after the other in one shell, and
-// ask for every operation of the document, each answered with success.
+// The curl commands of docs/clients.md run one after the other in one shell. They call every
+// operation of the document, and each is answered with success.
 func TestCurl(t *testing.T) {
 	for _, program := range []string{"sh", "curl"} {
 		if _, err := exec.LookPath(program); err != nil {

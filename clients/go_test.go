@@ -109,8 +109,8 @@ type transport func(*http.Request) *http.Response
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
-// Package client has a call for every operation of the document, and each goes
-// where the document says.
+// Package client has a call for every operation of the document, and each call uses the path of the
+// document.
 func TestGoHasEveryOperation(t *testing.T) {
 	text, err := os.ReadFile("openapi.json")
 	if err != nil {

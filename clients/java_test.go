@@ -30,8 +30,7 @@ func TestJavaIsGenerated(t *testing.T) {
 	}
 }
 
-// The Java client compiles with nothing but the JDK, without a warning, and does
-// what it says against a server.
+// The Java client compiles with the JDK alone, without a warning, and works against a server.
 func TestJava(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short")
@@ -76,8 +75,8 @@ func texts(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// run runs a program in dir to its end, and returns what it says. One that hangs is
-// ended, so that what it said is seen.
+// run runs a program in dir to its end, and returns its output. A program that hangs is ended, so
+// that its output is shown.
 func run(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// node is a copy of a folder with the packages of its lock file, which are kept in
-// the user's cache: only the first time needs npm's registry. It skips the test
-// where there is no Node 20 or the packages cannot be had.
+// node returns a copy of a folder with the packages of its lock file. The packages are cached for
+// the user, so only the first run needs npm's registry. It skips the test if there is no Node 20,
+// or the packages cannot be had.
 func node(t *testing.T, folder string) string {
 	t.Helper()
 	if testing.Short() {
@@ -54,8 +54,7 @@ func node(t *testing.T, folder string) string {
 	return dir
 }
 
-// install puts the packages of a folder's lock file into a directory, whole or not
-// at all.
+// install puts the packages of a folder's lock file into a directory: all of them or none.
 func install(t *testing.T, folder, into string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(into), 0o755); err != nil {

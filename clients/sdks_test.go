@@ -20,8 +20,8 @@ import (
 	"github.com/bellmanhq/bellman/order/wechatpay"
 )
 
-// The SDKs of payment channels make notices that bellman reads, and read those that
-// bellman's own tests make. What they are made with stands in clients/sdks.
+// bellman reads the notices that the SDKs of payment channels make, and the SDKs read the notices
+// that bellman's tests make. clients/sdks has the programs that use the SDKs.
 func TestSDKs(t *testing.T) {
 	dir := node(t, "sdks")
 	keys := newSDKKeys()

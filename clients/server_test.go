@@ -20,8 +20,8 @@ import (
 
 const adminKey, readKey = "a-key-that-may-everything", "a-key-that-may-read"
 
-// A world is a server with keys, and who is outside: a merchant that answers
-// success, and a channel that says of every order that nobody paid.
+// A world is a server with keys and its surroundings: a merchant that answers success, and a
+// channel that says of every order that nobody paid.
 type world struct{ server, merchant string }
 
 func newWorld(t *testing.T) world {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The TypeScript client compiles, strictly, and does what it says against a
-// server, and what is generated of it is what the document gives.
+// The TypeScript client compiles in strict mode and works against a server, and its generated part
+// is what the document gives.
 func TestTypeScript(t *testing.T) {
 	dir := typescript(t)
 	run(t, dir, "node", "generate.mjs", filepath.Join(dir, "again.ts"))

@@ -29,8 +29,8 @@ func rules(t *testing.T) (all []rule) {
 	return all
 }
 
-// Every alert has its paragraph in both languages, which says what it means, what
-// to look at and what to do; a link to it; and a test of when it rings and when not.
+// Every alert has a paragraph in both languages that says what it means, where to look and what to
+// do; a link to that paragraph; and a test of when it fires and when not.
 func TestAlertsHavePages(t *testing.T) {
 	pages := map[string][]string{
 		"../docs/alerts.md":    {"\n- **Means**: ", "\n- **Look at**: ", "\n- **Do**: "},

@@ -80,8 +80,8 @@ func configured(t *testing.T, what, text string, env map[string]string) *config.
 	return c
 }
 
-// stops fails if bellman may be killed before it has stopped: attempts in flight
-// have stop_timeout, requests 5 s, and the last commits a second.
+// stops fails if bellman may be killed before it has stopped: attempts in flight need stop_timeout,
+// requests 5 s, and the last commits a second.
 func stops(t *testing.T, what string, c *config.Config, before, allowed time.Duration) {
 	t.Helper()
 	if want := before + c.StopTimeout + 5*time.Second + time.Second; allowed < want {
@@ -149,8 +149,8 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// The manifests' configuration is one, with what the pods are given, and the pods
-// give a stop its time.
+// The configuration in the manifests is valid with the environment of the pods, and the pods allow
+// enough time for a stop.
 func TestConfigurationOfKubernetes(t *testing.T) {
 	text := at(documents(t, "kubernetes/configmap.yaml")[0], "data", "bellman.yaml").(string)
 	secret := documents(t, "kubernetes/secret.example.yaml")[0]

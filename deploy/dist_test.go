@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// dist is where make dist-test leaves what it makes; without it the tests that take
+// dist is the directory in which make dist-test leaves its files. Without it, tests that take
 // minutes are skipped.
 var dist = flag.String("dist", "", "directory of releases; what takes minutes is tested there")
 
@@ -57,8 +57,8 @@ func copied(t *testing.T, to string) {
 	}
 }
 
-// sums returns the files of a release with their sums, as they are and not as
-// SHA256SUMS says, which is checked.
+// sums returns the files of a release with their checksums, computed here and compared with
+// SHA256SUMS.
 func sums(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -77,8 +77,8 @@ func sums(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// The same sources give the same bytes: in another directory, from another cache,
-// by another user in another time zone.
+// The same sources give the same bytes: in another directory, from another cache, by another user
+// in another time zone.
 func TestDistTwice(t *testing.T) {
 	if *dist == "" {
 		t.Skip("make dist-test runs it")

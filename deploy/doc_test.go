@@ -1,5 +1,5 @@
-// Package deploy holds what bellman is installed and watched with: units, packages,
-// images, manifests, alerts. It is tests alone: that all of it fits the program as it
-// is. What the schemas of others say of it is in check, a module of its own, and
-// what takes minutes is run by make dist-test.
+// Package deploy has the files for installing and watching bellman: units, packages, images,
+// manifests, alerts. It consists of tests alone, which check that the files fit the program.
+// Package check, a module of its own, compares them with schemas of others. make dist-test runs the
+// tests that take minutes.
 package deploy

@@ -148,8 +148,8 @@ func TestFiguresExist(t *testing.T) {
 	}
 }
 
-// A Prometheus that scrapes a server evaluates every rule and every expression of
-// the dashboard, sees the sign of life, and rings when the server is gone.
+// A Prometheus that scrapes a server evaluates every rule and every expression of the dashboard,
+// sees the sign of life, and raises an alert when the server is gone.
 func TestPrometheus(t *testing.T) {
 	program, err := exec.LookPath("prometheus")
 	if err != nil {

@@ -34,8 +34,8 @@ func unit(t *testing.T) map[string]map[string][]string {
 	return all
 }
 
-// The unit runs what the package installs, tries again without haste, and not at all
-// where only a person can mend it.
+// The unit runs the program that the package installs. It restarts it after a pause, and not at all
+// after an error that only a person can correct.
 func TestUnit(t *testing.T) {
 	u := unit(t)
 	s := u["Service"]

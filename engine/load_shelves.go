@@ -93,7 +93,7 @@ func (l *loader) readOn(ctx context.Context, on shelf, limit int, now time.Time)
 }
 
 // find continues a search for shelves. readShelf then reads their tasks.
-func (l *loader) find(ctx context.Context, now time.Time) (more bool, err error) {
+func (l *loader) find(ctx context.Context, _ time.Time) (more bool, err error) {
 	if l.search == nil {
 		return false, nil
 	}

@@ -28,7 +28,7 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	stuck := 0    // lines in full that will have room soon
 	read := 0     // contents were read up to here
 	var run peers // items without room often come in runs
-	var long, known bool
+	var long, isFull bool
 	for i, it := range l.pending {
 		if stuck == len(l.share) { // no other item has room
 			rest = append(rest, l.pending[i:]...)
@@ -36,26 +36,27 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 		}
 		if it.peers != run {
 			run = it.peers
-			long, known = full[run]
+			long, isFull = full[run]
 		}
-		if !known && it.task == nil && i >= read {
+		if !isFull && it.task == nil && i >= read {
 			l.pump() // start attempts in between
 			read = l.fetchFrom(ctx, i, full)
 		}
-		if !known {
+		if !isFull {
 			run = l.recount(it) // its line may be open by now
-			if long, known = full[run]; !known {
-				if kept, _ := l.lines.offer(ctx, it, true, now); !kept {
-					long, known = l.fullForLong(run, now, patience), true
-					full[run] = long
-					if !long {
-						stuck++
-					}
+			long, isFull = full[run]
+		}
+		if !isFull {
+			if kept, _ := l.lines.offer(ctx, it, true, now); !kept {
+				long, isFull = l.fullForLong(run, now, patience), true
+				full[run] = long
+				if !long {
+					stuck++
 				}
 			}
 		}
 		switch {
-		case !known:
+		case !isFull:
 			if l.share[run] == 1 { // all pending items of the line have their places
 				delete(l.fullSince, run)
 			}

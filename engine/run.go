@@ -44,10 +44,10 @@ func (e *Engine) Run(ctx context.Context) error {
 			}
 		})
 	}
-	beating, still := context.WithCancel(outlive) // attempts in flight outlive ctx, and need their leases
-	defer still()
+	beating, stopBeating := context.WithCancel(outlive) // attempts in flight outlive ctx, and need their leases
+	defer stopBeating()
 	if err := e.start(outlive, func() { keep(&beats, beating, e.leases.KeepAlive) }); err != nil {
-		still()
+		stopBeating()
 		beats.Wait()
 		e.life.stopping.Store(true)
 		close(e.life.started)
@@ -70,7 +70,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	go func() {
 		defer close(stopped)
 		e.stop(&loops, &commits)
-		still()
+		stopBeating()
 		beats.Wait()
 		e.leases.CloseHints()
 		if e.committer.unrecorded.Load() {
@@ -80,24 +80,32 @@ func (e *Engine) Run(ctx context.Context) error {
 			e.log.Warn("shards cannot be released", "err", err)
 		}
 	}()
-	stuck := time.NewTimer(e.options.StopTimeout + stuckTimeout)
-	defer stuck.Stop()
-	for wait := true; wait; {
-		select {
-		case <-stopped:
-			wait = false
-		case <-stuck.C:
-			if e.runner.handling.Load() > 0 {
-				stuck.Reset(stuckTimeout)
-				continue
-			}
-			return fmt.Errorf("engine: a call of the store has not returned %v after the stop; attempts that are not recorded are made again after the next start", e.options.StopTimeout+stuckTimeout)
-		}
+	if err := e.awaitStop(stopped); err != nil {
+		return err
 	}
-	if why, is := errors.AsType[failure](context.Cause(ctx)); is { // the caller's cause is none
+	if why, is := errors.AsType[failure](context.Cause(ctx)); is { // a cause of the caller is no failure
 		return fmt.Errorf("engine: %w", why.error)
 	}
 	return nil
+}
+
+// awaitStop waits until stopped is closed. It returns an error if a call of the store does not
+// return. While handlers are running, it waits on.
+func (e *Engine) awaitStop(stopped <-chan struct{}) error {
+	limit := e.options.StopTimeout + stuckTimeout
+	stuck := time.NewTimer(limit)
+	defer stuck.Stop()
+	for {
+		select {
+		case <-stopped:
+			return nil
+		case <-stuck.C:
+			if e.runner.handling.Load() == 0 {
+				return fmt.Errorf("engine: a call of the store has not returned %v after the stop; attempts that are not recorded are made again after the next start", limit)
+			}
+			stuck.Reset(stuckTimeout)
+		}
+	}
 }
 
 // A failure is the reason why the engine stops by itself.

@@ -163,8 +163,8 @@ func TestOnExhausted(t *testing.T) {
 	}
 }
 
-// A reverse that comes to nothing is made again for seven days. Somebody is called after
-// the third, and the merchant is told when the order is decided.
+// A reverse without success is retried for seven days. A person is alerted after the third, and the
+// merchant is notified when the order is decided.
 func TestReverseGoesOn(t *testing.T) {
 	for r := CloseUnknown; r <= CloseNotExist; r++ {
 		if r == CloseDone || r == CloseAlready {
@@ -213,9 +213,8 @@ func TestReverseGoesOn(t *testing.T) {
 	}
 }
 
-// An order that nobody scans: the channel knows it neither when asked nor when it is to
-// be closed. It is closed, nobody is called, and it is watched as long as its code can
-// be paid.
+// An order whose code nobody scans: neither the query nor the close finds it at the channel. It is
+// closed, no alert is raised, and it is watched as long as its code can be paid.
 func TestNobodyScans(t *testing.T) {
 	scan := func(change ...func(*Rules)) (*house, *bellman.Task) {
 		h := newHouse(t, append(change, func(r *Rules) { r.ChannelExpires = true })...)
@@ -293,8 +292,8 @@ func TestNobodyScans(t *testing.T) {
 	}
 }
 
-// What is decided and not paid is watched for a payment, whatever decided it; what is
-// UNKNOWN has called somebody, and is not.
+// An order that is decided and not paid is watched for a payment, whatever decided it. An UNKNOWN
+// order has raised an alert, and is not watched.
 func TestWatchFollows(t *testing.T) {
 	for _, tt := range []struct {
 		reading Reading
@@ -360,8 +359,7 @@ func toClose(h *house) *bellman.Task {
 	return task
 }
 
-// Each attempt says how its answer was read, for the log: of a query, a close and a
-// reverse.
+// Each attempt logs how its answer was read: that of a query, a close and a reverse.
 func TestReadingsAreLogged(t *testing.T) {
 	for r := QueryError; r <= Failed; r++ {
 		h := newHouse(t)

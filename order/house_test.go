@@ -13,8 +13,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A fake is a channel whose answers a test gives, and which knows what it was
-// asked.
+// A fake is a channel whose answers the test decides. It records the requests.
 type fake struct {
 	query   func(o *Order) QueryAnswer
 	close   func(o *Order) CloseAnswer
@@ -44,8 +43,8 @@ func said(body string) Answer {
 	return Answer{Result: bellman.Accepted, Status: 200, Body: []byte(body)}
 }
 
-// A house is what a handler needs of an engine: a clock, and tasks that follow
-// the verdicts they get.
+// A house is the part of an engine that a handler needs: a clock, and tasks that follow their
+// verdicts.
 type house struct {
 	t       testing.TB
 	now     time.Time
@@ -113,8 +112,8 @@ func (h *house) scheduled(schedule string) *bellman.Task {
 	return h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: schedule, Body: []byte(`{"notify":{"url":"https://m.example/n"}}`)})
 }
 
-// attempt makes the next attempt of a task, no earlier than it is due, and does
-// with the verdict what the engine does.
+// attempt makes the next attempt of a task, no earlier than it is due, and applies the verdict as
+// the engine does.
 func (h *house) attempt(task *bellman.Task) bellman.Verdict {
 	if task.Before == nil {
 		h.now = later(h.now, task.Due)

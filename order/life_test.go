@@ -10,10 +10,9 @@ import (
 // lives is how many lives TestLives plays.
 const lives = 100_000
 
-// A hostile channel, a payment at any moment, deaths of nodes and people who ask
-// in between: whatever happens, no order that was paid is closed without a late
-// payment being told, none is decided by an error, each ends decided or UNKNOWN,
-// and is told of once.
+// A hostile channel, a payment at any moment, deaths of nodes and manual attempts in between: no
+// order that was paid is closed without a notification of the late payment, no error decides an
+// order, and each order ends decided or UNKNOWN and is notified once.
 func TestLives(t *testing.T) {
 	const parts = 4
 	n := lives

@@ -7,8 +7,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// An order that gives no address is told at its merchant's, whatever became of that
-// meanwhile: the notification is added all the same.
+// An order without an address is notified at its merchant's address. The notification is added
+// whatever happened to the merchant meanwhile.
 func TestTellsAtTheMerchantsAddress(t *testing.T) {
 	asked := 0
 	h := newHouse(t, func(r *Rules) {

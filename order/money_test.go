@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Laws about money, for every sequence of answers, honest or not: the world of
-// sim_test.go has a truth, here there is none.
+// Laws about money, for every sequence of answers, honest or not. In sim_test.go the channel has a
+// true state; here it has none.
 //
 //   - An order is CLOSED by us only after a close that the channel took, and took right
 //     after a query that said in so many words that nobody paid; or after a close that
@@ -41,8 +41,8 @@ func TestMoney(t *testing.T) {
 	}
 }
 
-// answers plays one life with arbitrary answers and returns how it ended, and what is
-// wrong with it; empty: nothing.
+// answers plays one life with arbitrary answers and returns how it ended. wrong is the broken law;
+// empty: none.
 func answers(d dice) (end, wrong string) {
 	p := somePlan(d)
 	l, _ := ParseLife(nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// A dice gives a number from 0 to n-1: the one source of chance of a simulation,
-// so that rapid can shrink it and a seed can repeat it.
+// A dice returns a number from 0 to n-1. It is the only source of chance of a simulation, so that
+// rapid can shrink it and a seed can repeat it.
 type dice func(n int) int
 
 func (d dice) percent(p int) bool { return d(100) >= 100-p } // low numbers are the quiet life
@@ -203,8 +203,8 @@ func (t *told) add(m move) {
 	}
 }
 
-// live plays one life over the bare step and returns how it ended, and what is
-// wrong with it; empty: nothing.
+// live plays one life with step alone, and returns how it ended. wrong is the broken promise;
+// empty: none.
 func live(d dice) (end, wrong string) {
 	p := somePlan(d)
 	w := someWorld(d, p)
@@ -362,8 +362,8 @@ func judge(p *plan, before, after Life, a answer, m move, now time.Time) string 
 
 func newDice(seed uint64) dice { return rand.New(rand.NewPCG(seed, 0)).IntN }
 
-// The handler with a hostile channel, by way of JSON and tasks: what was told is
-// told once, whoever found out.
+// The handler with a hostile channel, with tasks and their JSON: each result is notified once,
+// whatever found it.
 func TestHandlerLives(t *testing.T) {
 	n := 500
 	if testing.Short() {

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// strictPlan is an order that can be closed from its fifth minute and expires at
-// its thirtieth.
+// strictPlan is the plan of an order that can be closed from its fifth minute and expires at its
+// thirtieth.
 func strictPlan(change ...func(*plan)) *plan {
 	p := &plan{
 		poll:        mustParse("3s*3"),

@@ -16,12 +16,11 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// unrecorded are operations that change something and are not done by hand: whoever
-// creates tasks is a program.
+// unrecorded are the operations that change something and are made by programs, not by people.
 var unrecorded = []string{"hand-in-notice", "create-task", "create-tasks"}
 
-// Whatever is done by hand through the API leaves an audit record with who did it, why,
-// and from where. An operation that is new fails here until it is tried.
+// Every manual action over the API leaves an audit record with who did it, why, and from where. A
+// new operation fails here until the test makes it.
 func TestEveryActionIsRecorded(t *testing.T) {
 	merchant := openNotified(t, "success")
 	private, public := keyFiles(t, newProvider(t))

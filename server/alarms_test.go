@@ -57,8 +57,8 @@ func alarming(c *config.Config, merchant, chat string) {
 	c.Alarms = []config.Alarm{{Name: "late", When: "overdue", Queue: "pay", Above: 0.2, To: "ops"}}
 }
 
-// serveAlarms runs a server that judges often, and returns a client of it and what
-// stops it.
+// serveAlarms runs a server that evaluates alarms often. It returns a client and a function that
+// stops the server.
 func serveAlarms(t *testing.T, store, node string, every time.Duration, change func(*config.Config)) (*client.Client, *server.Server, func()) {
 	t.Helper()
 	return serveWith(t, server.Options{AlarmEvery: every}, func(c *config.Config) {
@@ -82,8 +82,8 @@ func raised(t *testing.T, api *client.Client) (n int) {
 	return n
 }
 
-// A queue whose tasks are overdue is told once, over restarts, and once when it is
-// not any more.
+// A queue with overdue tasks is reported once, over restarts, and once when they are no longer
+// overdue.
 func TestAlarms(t *testing.T) {
 	merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "success") }))
 	defer merchant.Close()

@@ -19,8 +19,8 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// A wrongRequest is one that must be refused. In all of its texts # stands for a
-// number that no other has.
+// A wrongRequest must be refused. In all of its texts, # stands for a number that is different each
+// time.
 type wrongRequest struct{ method, path, key, body string }
 
 const strangerID = "01a1fba8-6e50-7001-bce2-######"
@@ -93,8 +93,8 @@ var rawRequests = []string{
 	"POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: -#\r\n\r\n",
 }
 
-// Whatever is asked wrongly is refused as the caller's mistake, and leaves
-// nothing behind: neither memory nor goroutines.
+// Every wrong request is refused as the caller's mistake, and leaves neither memory nor goroutines
+// behind.
 func TestWrongRequests(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	_, s, stop := serve(t, t.TempDir(), func(c *config.Config) {

@@ -6,8 +6,8 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// A mark that was passed is named, and what is not counted to the end is not said to be
-// all.
+// The reason names the mark that was passed, and says "at least" if tasks were not counted to the
+// end.
 func TestShutBy(t *testing.T) {
 	tests := []struct {
 		name string

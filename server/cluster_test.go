@@ -15,9 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// Two servers on one database share its shards, each tells who there is, what one
-// accepts the other knows, and what is due is attempted once. When one stops the
-// other has all.
+// Two servers on one database share its shards, and each lists both. One knows the tasks that the
+// other accepted, and a due task is attempted once. When one stops, the other has all shards.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {

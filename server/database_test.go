@@ -37,8 +37,8 @@ func (d database) run(t *testing.T, texts ...string) {
 	scratchtest.Run(t, d.Database, texts...)
 }
 
-// A line leads to a server, and can be cut: then it accepts connections and ends
-// them at once.
+// A line is a connection to a server that can be cut: then it accepts connections and ends them at
+// once.
 type line struct {
 	addr string
 

@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// poisons are messages that can be no task, with the reason that each is told by.
-// The first of the good ones has the key of the last poison.
+// poisons are messages that can never be tasks, each with the reason that its dead letter gives.
+// The first of the valid messages has the key of the last poison.
 var poisons = []struct{ id, body, reason string }{
 	{"p1", `{"url":`, "malformed JSON: "},
 	{"p2", `{"queue":"nobody","url":"http://127.0.0.1:9/"}`, `there is no queue "nobody"`},
@@ -25,8 +25,8 @@ var poisons = []struct{ id, body, reason string }{
 	{"m0", `{"url":"http://127.0.0.1:9/","body":"other"}`, "key exists with other content"},
 }
 
-// TestPoisonOfRabbitMQ: each is with the dead letters, with its reason, and the
-// others are tasks.
+// TestPoisonOfRabbitMQ: each poison becomes a dead letter with its reason, and the others become
+// tasks.
 func TestPoisonOfRabbitMQ(t *testing.T) {
 	ch, url, name := rabbit(t)
 	to, _, stop := serve(t, t.TempDir(), func(c *config.Config) {
@@ -117,9 +117,9 @@ func TestPoisonOfNATS(t *testing.T) {
 	}
 }
 
-// TestOtherArguments: a queue or consumer that is there with other arguments is told
-// of, which and what, and taken from as soon as somebody has mended it. One that goes
-// away is made anew.
+// TestOtherArguments: if a queue or consumer exists with other arguments, the error names it and
+// the arguments. Messages are received as soon as somebody has corrected it. If it is deleted, it
+// is made again.
 func TestOtherArguments(t *testing.T) {
 	ch, rabbitURL, queue := rabbit(t)
 	js, natsURL, stream := bus(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// What is paused and resumed as an endpoint is one that tasks can have, also where none
-// had it yet; a name that none can have is refused, and told what would be right.
+// Only endpoints that tasks can have are paused and resumed, also those that no task has had yet.
+// The error for any other name says what would be right.
 func TestOnlyEndpointsArePaused(t *testing.T) {
 	t.Parallel()
 	merchant := openNotified(t, "success")

@@ -19,9 +19,8 @@ import (
 
 var flood = flag.Int("flood", 0, "messages of TestFlood; 0: 40,000, or a fifth with the race detector; the test was written for 500,000")
 
-// TestFlood: what is published faster than it can be delivered stays with the
-// broker, and not in memory; creates over HTTP are refused meanwhile; and all of it
-// is delivered in the end.
+// TestFlood: messages that are published faster than they can be delivered stay with the broker,
+// and not in memory. Meanwhile creates over HTTP are refused. In the end all are delivered.
 //
 //	go test ./server -run Flood -flood 500000 -timeout 60m -v
 func TestFlood(t *testing.T) {
@@ -112,16 +111,16 @@ func TestFlood(t *testing.T) {
 	if d := delivered(); d != n {
 		t.Errorf("%d of %d messages were delivered; the source is %+v", d, n, state())
 	}
-	// The receiver remembers each message, in the same heap, and what is in hand and in
-	// the store's memory is 100 MiB and some.
+	// The receiver remembers each message, in the same heap. Tasks in memory and the memory of the
+	// store are somewhat more than 100 MiB.
 	if limit := 128<<20 + n*256; most > limit {
 		t.Errorf("the heap was %d MiB; want at most %d", most>>20, limit>>20)
 	}
 	t.Logf("all delivered with %d MiB of heap at most", most>>20)
 }
 
-// heap is how many bytes lived when garbage was collected last, of this process,
-// with the receiver in it.
+// heap returns the live bytes of this process after the last garbage collection, including the
+// receiver.
 func heap() int {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

@@ -13,9 +13,9 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// An endpoint that hangs, with thousands of tasks due, does not hold those of
-// another one of the same queue: neither what comes in beside them, nor what
-// stands behind them on disk after a restart.
+// An endpoint that hangs, with thousands of due tasks, does not delay those of another endpoint of
+// the same queue: neither those that are added meanwhile, nor those that are behind them on disk
+// after a restart.
 func TestHangingEndpointHoldsNobody(t *testing.T) {
 	const many, few = 10_000 / server.Fewer, 500 / server.Fewer
 	var hung atomic.Int32

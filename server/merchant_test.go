@@ -119,8 +119,7 @@ func TestWeakSchemesAreLogged(t *testing.T) {
 	}
 }
 
-// A merchant's address, rule, schedule and keys stand at each attempt as they are
-// then.
+// Each attempt uses the merchant's address, rule, schedule and keys as they are then.
 func TestMerchantAtEachAttempt(t *testing.T) {
 	var log bytes.Buffer
 	master, former, newer := randomKey(""), randomKey("whsec_"), randomKey("whsec_")
@@ -201,8 +200,7 @@ func TestMerchantAtEachAttempt(t *testing.T) {
 	stop()
 }
 
-// A schedule of the merchant's is followed by tasks that gave none, also by those that
-// are there already.
+// Tasks without a schedule of their own follow the merchant's, also those that exist already.
 func TestMerchantSchedule(t *testing.T) {
 	api, _, stop := serve(t, t.TempDir(), nil)
 	defer stop()
@@ -228,8 +226,8 @@ func TestMerchantSchedule(t *testing.T) {
 	}
 }
 
-// What is not registered is refused when it is added, and fails with a clear error
-// when it was deleted meanwhile; nothing is lost.
+// A task of an unregistered merchant is refused when it is added. If the merchant was deleted
+// meanwhile, its attempts fail with a clear error, and nothing is lost.
 func TestMerchantMissing(t *testing.T) {
 	api, _, stop := serve(t, t.TempDir(), nil)
 	defer stop()
@@ -295,8 +293,8 @@ func TestMerchantPause(t *testing.T) {
 	}
 }
 
-// A server with another master key is not ready and says which it lacks; it sends
-// nothing unsigned, and goes on when the key is back.
+// A server with another master key is not ready and says which key it lacks. It sends nothing
+// unsigned, and goes on when the key is back.
 func TestMerchantMasterKeys(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -18,8 +18,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// bus is a JetStream of a test, and a name for its stream. What has the name in its own
-// goes away with the test.
+// bus returns a JetStream, and a name for the test's stream. Everything with that name is deleted
+// after the test.
 func bus(t *testing.T) (js jetstream.JetStream, url, name string) {
 	t.Helper()
 	url, name = sourcetest.NATS(t), sourcetest.Name(t)
@@ -67,8 +67,8 @@ func receive(t *testing.T, got <-chan string) string {
 	}
 }
 
-// TestNATS: a message of a stream is a task as a create over HTTP is where nothing is
-// mapped, under the id of the message.
+// TestNATS: without a mapping, a message of a stream becomes the same task as a create over HTTP,
+// under the id of the message.
 func TestNATS(t *testing.T) {
 	js, url, name := bus(t)
 	merchant, got := receiver(t)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A gateway that answers about another order decides nothing, where the queue says
-// which field names the order.
+// The answer of a gateway that is about another order decides nothing, if the queue says which
+// field names the order.
 func TestAnswerAboutAnotherOrder(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

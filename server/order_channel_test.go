@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
-// A channel that says FREQUENCY_LIMITED is asked less, as a whole account, and no
-// order's fate changes by it.
+// A channel that answers FREQUENCY_LIMITED gets fewer requests for the whole account, and no
+// order's state changes by it.
 func TestFrequencyLimited(t *testing.T) {
 	var limit atomic.Int64 // requests in 100 ms; 0: any number
 	var paid atomic.Bool
@@ -90,8 +90,8 @@ func TestFrequencyLimited(t *testing.T) {
 	}
 }
 
-// While nobody listens at the channel nothing is decided, though orders expire;
-// when somebody does again all are.
+// While the channel is down, nothing is decided, although orders expire. When it is back, all are
+// decided.
 func TestChannelDown(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -159,9 +159,9 @@ func TestChannelDown(t *testing.T) {
 	}
 }
 
-// What then.json takes from the answer that decides reaches the merchant, as it
-// is, beside what the order brought and under its own fields. A field that the
-// answer lacks is left out, and nothing else.
+// The fields that then.json takes from the deciding answer reach the merchant unchanged. They
+// override the fields of the order's notify.json, and bellman's own fields override both. A field
+// that the answer lacks is left out, and no other.
 func TestThenJSON(t *testing.T) {
 	d := newDesk(t)
 	d.answer = func(string, string, int, *http.Request) (int, string) { return says("SUCCESS") }

@@ -20,14 +20,14 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// A desk is a payment channel of which a test decides each answer, and the
-// merchant who is told how its orders ended.
+// A desk is a payment channel whose answers the test decides, and the merchant that is notified how
+// its orders ended.
 type desk struct {
 	channel, merchant string // where they listen
 	log               record // the server's
 
-	// answer answers a query, a close or a reverse, the nth of an order. Nil: as a
-	// channel that closes what it is asked to, and where nobody pays.
+	// answer answers the nth query, close or reverse of an order. Nil: the channel closes every
+	// order on request, and nobody pays.
 	answer func(no, what string, n int, r *http.Request) (status int, body string)
 
 	refuse func(says map[string]any) bool // whether the merchant refuses what it is told; nil: nothing
@@ -57,8 +57,8 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// closes makes the channel refuse to close an order until the returned value is true:
-// a test has all the time it needs before an order that expires is decided.
+// closes makes the channel refuse to close orders until the returned value is true, so that a test
+// has time before an expired order is decided.
 func (d *desk) closes() *atomic.Bool {
 	var open atomic.Bool
 	var closed sync.Map
@@ -189,8 +189,8 @@ func (d *desk) serve(t *testing.T, queues []config.Queue) (*client.Client, *serv
 	return api, s
 }
 
-// ends waits until all of an order's tasks have ended, but for a watch that has
-// still long to go, and returns its page and what the merchant was told.
+// ends waits until all tasks of an order have ended, except a watch that goes on for long. It
+// returns the order and the notifications that the merchant got.
 func (d *desk) ends(t *testing.T, api *client.Client, ref client.OrderRef) (*client.Order, []notice) {
 	t.Helper()
 	look := time.NewTicker(5 * time.Millisecond)

@@ -60,8 +60,9 @@ func TestOnExhausted(t *testing.T) {
 	}
 }
 
-// An order that had expired before bellman was told of it is asked about, and then closed
-// as any other. Left out, its creation is when bellman was told, each time that it is.
+// An order that had expired before bellman got it is queried, and then closed as any other. If
+// order_created is missing, the order counts as created when bellman gets it, each time that it
+// does.
 func TestOrderCreatedBefore(t *testing.T) {
 	d := newDesk(t)
 	api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 1h*", "confirm: 0s", "late_watch: 0s", "on_exhausted: close"))
@@ -93,8 +94,8 @@ func scrape(t *testing.T, addr string) string {
 	return text
 }
 
-// The channel's own notice arrives while a query is in flight, whose answer says
-// otherwise: that is logged and changes nothing.
+// The channel's own notice arrives while a query is in flight whose answer says otherwise: the
+// answer is logged and changes nothing.
 func TestCompleteWhileAsked(t *testing.T) {
 	for _, late := range []string{"NOTPAY", "CLOSED", "SUCCESS"} {
 		t.Run(late, func(t *testing.T) {
@@ -130,8 +131,8 @@ func TestCompleteWhileAsked(t *testing.T) {
 	}
 }
 
-// A cancel ends the watch while a query is in flight: nothing is decided by its
-// answer, and nobody is told.
+// A cancel ends the watch while a query is in flight: its answer decides nothing, and nobody is
+// notified.
 func TestCancelWhileAsked(t *testing.T) {
 	d := newDesk(t)
 	in, let := make(chan struct{}), make(chan struct{})
@@ -157,9 +158,8 @@ func TestCancelWhileAsked(t *testing.T) {
 	}
 }
 
-// The answer to a query in flight says that it is paid, when somebody has said
-// otherwise, or ended the watch: what was said stays, and the merchant is told of
-// the payment.
+// The answer to a query in flight says that the order is paid, after somebody has said otherwise or
+// ended the watch: the state stays, and the merchant is notified of the payment.
 func TestPaidAnswerAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(*client.Client, client.OrderRef) (*client.Task, error){
@@ -204,8 +204,8 @@ func TestPaidAnswerAfterTheEnd(t *testing.T) {
 	}
 }
 
-// With then.ordered a merchant who is not reached hears of a late payment after the close
-// of the order, and not before it.
+// With then.ordered, a merchant that could not be reached is notified of a late payment after the
+// close of the order, not before.
 func TestNoticesInOrder(t *testing.T) {
 	d := newDesk(t)
 	var reached atomic.Bool
@@ -247,8 +247,8 @@ func TestNoticesInOrder(t *testing.T) {
 	}
 }
 
-// A notice of a payment comes after the order was closed: it stays CLOSED, and the
-// merchant is told of the late payment, once however often the notice comes.
+// A notice of a payment comes after the order was closed: the order stays CLOSED, and the merchant
+// is notified of the late payment once, however often the notice comes.
 func TestPaidNoticeAfterClosed(t *testing.T) {
 	d := newDesk(t)
 	api, s := d.serve(t, d.settings(t, "then: tell", "schedule: 10ms*", "confirm: 0s", "late_watch: 1h", "on_exhausted: close"))
@@ -278,8 +278,7 @@ func TestPaidNoticeAfterClosed(t *testing.T) {
 	}
 }
 
-// Nobody who reads with settle reads PENDING of an order that has expired, however
-// many read at once.
+// A read with settle never shows PENDING for an order that has expired, however many read at once.
 func TestSettledReadsAreNeverPending(t *testing.T) {
 	t.Parallel()
 	const expires = 300 * time.Millisecond

@@ -10,8 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// What is wrong with an order is told once, where it is wrong, and nothing that
-// only comes of it.
+// Each mistake in an order is reported once, at its field, and no consequence of it is reported.
 func TestNoFaultComesOfAnother(t *testing.T) {
 	d := newDesk(t)
 	_, s := d.serve(t, d.parse(t, `

@@ -19,8 +19,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
-// A provider is a loopback WeChat Pay or Alipay: it refuses what is not signed by
-// the merchant, and signs what it answers.
+// A provider is a loopback WeChat Pay or Alipay. It refuses requests that the merchant has not
+// signed, and signs its answers.
 type provider struct {
 	t        *testing.T
 	merchant *rsa.PrivateKey
@@ -69,8 +69,8 @@ func newKey(t *testing.T) *rsa.PrivateKey {
 	return made.keys[n]
 }
 
-// keys returns what the merchant is given: its own key and the provider's public
-// one, in PEM.
+// keys returns the keys that the merchant gets: its own private key and the provider's public key,
+// in PEM.
 func (p *provider) keys() (private, public string) {
 	return keytest.PrivatePEM(p.merchant), keytest.PublicPEM(p.own)
 }
@@ -87,8 +87,8 @@ func (p *provider) signed(text, signature string) bool {
 	return keytest.Verified(p.merchant, text, signature)
 }
 
-// act notes what is asked of an order, and returns how it stands then: those whose
-// number begins with paid are.
+// act records a request about an order, and returns the state of the order: those whose numbers
+// begin with paid are paid.
 func (p *provider) act(no, what string) (paid, closed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,8 +205,8 @@ func (p *provider) alipay(w http.ResponseWriter, r *http.Request) {
 	p.alipaySays(w, method, text)
 }
 
-// The channels that bellman knows by themselves, configured with keys in files, in
-// the environment and in the text, through the whole server.
+// The built-in channels, with keys in files, in the environment and in the text, through the whole
+// server.
 func TestChannelKinds(t *testing.T) {
 	tests := []struct {
 		name    string

@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// Changed rules hold for the orders that live: they go on where they were, asked
-// and read and told by the new rules, on the schedule that they have.
+// Changed rules apply to orders that exist: the orders continue where they were, are queried, read
+// and notified by the new rules, and keep their schedule.
 func TestReloadKeepsOrders(t *testing.T) {
 	d := newDesk(t)
 	d.answer = func(_, _ string, _ int, r *http.Request) (int, string) {
@@ -68,8 +68,8 @@ func decided(t *testing.T, d *desk, api *client.Client, ref client.OrderRef) (*c
 	return d.ends(t, api, ref)
 }
 
-// A queue that is no longer configured holds its orders: nobody is asked, nothing
-// is decided, and they go on when it is there again.
+// The orders of a queue that is no longer configured wait: the channel is not queried, nothing is
+// decided, and they continue when the queue is back.
 func TestQueueRemoved(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -153,8 +153,8 @@ func TestQueueMissingAtStart(t *testing.T) {
 	}
 }
 
-// A queue that changes its kind holds the tasks of the old one: an order's own
-// data goes to nobody, and a notification is no order that cannot be read.
+// If a queue changes its kind, the tasks of the old kind wait: the data of an order is sent to
+// nobody, and a notification is not read as an order.
 func TestKindChanged(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -41,9 +41,9 @@ func (p *provider) unscanned(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"%s_response":%s,"sign":"%s"}`, strings.ReplaceAll(method, ".", "_"), text, signature)
 }
 
-// An order that nobody scans, from the API to Alipay and the merchant, with the defaults
-// of the channel: it is closed once, nobody is called, and a payment is looked for as
-// long as its code can be paid.
+// An order that nobody scans, from the API to Alipay and the merchant, with the defaults of the
+// channel: it is closed once, raises no alert, and is watched for a payment as long as its code can
+// be paid.
 func TestNobodyScans(t *testing.T) {
 	t.Parallel()
 	p, d := newProvider(t), newDesk(t)

@@ -14,9 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// The database goes away while the server serves, and comes back: meanwhile
-// readiness says why, nothing is accepted that could not be kept, and afterwards
-// all goes on by itself.
+// The database goes away while the server runs, and comes back. Meanwhile readiness says why, and
+// nothing is accepted that could not be kept. Afterwards everything continues by itself.
 func TestDatabaseGoesAway(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
@@ -110,8 +109,8 @@ func TestMetricsWhileTheDatabaseHangs(t *testing.T) {
 	})
 }
 
-// The database is away for longer than a registration lasts: nobody else knows
-// this node then. It fires nothing meanwhile, joins anew, and loses nothing.
+// The database is away for longer than a registration lasts, so the other nodes take this node for
+// dead. It starts no attempts meanwhile, joins again, and loses nothing.
 func TestDatabaseGoesAwayForLong(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {

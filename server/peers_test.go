@@ -70,8 +70,8 @@ func TestHintArrives(t *testing.T) {
 	}
 }
 
-// Two nodes that made a secret at once, or one that was started before the store
-// was emptied, find together.
+// Two nodes that made a secret at the same time agree on one. So does a node that was started
+// before the store was emptied.
 func TestHintWithAnotherSecret(t *testing.T) {
 	store := memory.New()
 	a, b := hear(t, store), hear(t, store)
@@ -175,8 +175,7 @@ func TestHintIsLost(t *testing.T) {
 	}
 }
 
-// A node says its figures to its peers and to nobody else, and a peer believes nobody
-// else.
+// A node gives its figures to its peers alone, and accepts figures from its peers alone.
 func TestFigures(t *testing.T) {
 	store := memory.New()
 	a, b, stranger := hear(t, store), hear(t, store), hear(t, memory.New())

@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// A rabbit is a channel of a test, and a name for its queue. What it is called goes
-// away with the test.
+// rabbit returns a channel to the broker, and a name for the test's queue. Everything with that
+// name is deleted after the test.
 func rabbit(t *testing.T) (ch *amqp.Channel, url, name string) {
 	t.Helper()
 	url = sourcetest.RabbitMQ(t)
@@ -40,8 +40,8 @@ func rabbit(t *testing.T) (ch *amqp.Channel, url, name string) {
 	return ch, url, name
 }
 
-// TestRabbitMQ: a message that is published to a queue, by a producer that knows
-// nothing of bellman, is delivered over HTTP as the configuration maps it.
+// TestRabbitMQ: a message that is published to a queue, by a producer that knows nothing of
+// bellman, is delivered over HTTP as the configuration maps it.
 func TestRabbitMQ(t *testing.T) {
 	ch, url, name := rabbit(t)
 	got := make(chan string, 10)

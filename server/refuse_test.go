@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A database that would not keep the promises, or cannot be used, is refused at
-// the start, in words that say what to do, without the password, in bounded time.
+// A database that would not keep the promises, or cannot be used, is refused at the start within a
+// bounded time. The error says what to do, and does not contain the password.
 func TestOpenRefusesDatabases(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
@@ -74,8 +74,8 @@ func TestOpenRefusesDatabases(t *testing.T) {
 	})
 }
 
-// What is wrong with an address is a mistake in the configuration, which no other try
-// mends: a parameter, or another database than its scheme says.
+// A wrong address is a mistake in the configuration, because a retry cannot help: a wrong
+// parameter, or another database than the scheme says.
 func testWrongAddress(t *testing.T, d database) {
 	t.Helper()
 	other := strings.Replace(d.URL, "postgres://", "mysql://", 1)
@@ -107,8 +107,8 @@ func testReadsAlone(t *testing.T, d database, poor *url.Userinfo) {
 	}
 }
 
-// A row of the shards that somebody deleted is named at the start, and while a server
-// runs, with what to do.
+// The error at the start, and while a server runs, names a row of the shards that somebody deleted,
+// and says what to do.
 func TestDeletedShard(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
@@ -168,8 +168,8 @@ func (d database) poorUser(t *testing.T) *url.Userinfo {
 	return url.UserPassword(name, "geheim")
 }
 
-// skewedPostgres are addresses under which functions of the server's are others:
-// its clock, its version, and whether it is a standby.
+// skewedPostgres returns addresses under which functions of the server are replaced: its clock, its
+// version, and whether it is a standby.
 func (d database) skewedPostgres(t *testing.T) (refused []refusal) {
 	t.Helper()
 	for schema, f := range map[string]struct{ text, want string }{

@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// TestSenders: tasks whose addresses are brokers' are published, with the results
-// that attempts over HTTP have.
+// TestSenders: tasks with the address of a broker are published, with the same results as attempts
+// over HTTP.
 func TestSenders(t *testing.T) {
 	ch, rabbitURL, queue := rabbit(t)
 	js, natsURL, stream := bus(t)

@@ -25,8 +25,8 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// serve runs a server over the store in dir and returns a client of it, and what
-// stops it before the test is over.
+// serve runs a server over the store in dir. It returns a client of the server, the server, and a
+// function that stops it before the end of the test.
 func serve(t *testing.T, dir string, change func(*config.Config)) (*client.Client, *server.Server, func()) {
 	t.Helper()
 	return serveLogged(t, dir, slog.New(slog.DiscardHandler), change)
@@ -142,8 +142,8 @@ func until(t *testing.T, api *client.Client, id string, wanted func(*client.Task
 	return task
 }
 
-// hang answers nothing until the client goes away; that is noticed only when the
-// body has been read.
+// hang does not answer until the client goes away. It reads the body first: only then does the
+// server notice that.
 func hang(_ http.ResponseWriter, r *http.Request) {
 	io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -153,8 +153,7 @@ func attempted(n int) func(*client.TaskDetail) bool {
 	return func(t *client.TaskDetail) bool { return t.Attempts >= n }
 }
 
-// Receivers of every kind: each ends in the documented result, at the documented
-// next due time.
+// Receivers of every kind: each attempt has the documented result and the documented next due time.
 func TestReceivers(t *testing.T) {
 	answer := func(status int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -239,8 +238,7 @@ func TestReceivers(t *testing.T) {
 	}
 }
 
-// An address that may not be reached is refused when it is given, and when a
-// name leads to it.
+// A forbidden address is refused when it is given, and when a name resolves to it.
 func TestEgress(t *testing.T) {
 	api, _, stop := serve(t, t.TempDir(), func(c *config.Config) { c.Egress.Allow = nil })
 	defer stop()
@@ -252,8 +250,8 @@ func TestEgress(t *testing.T) {
 	}
 }
 
-// A restart changes nothing: what was answered 201 is delivered, once, and a key
-// stays taken.
+// A restart changes nothing: a task that was answered with 201 is delivered once, and a key stays
+// taken.
 func TestRestart(t *testing.T) {
 	arrived := make(chan string, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

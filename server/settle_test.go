@@ -105,8 +105,8 @@ func placed(t *testing.T, api *client.Client, number string, expires time.Durati
 	return client.OrderRef{MerchantNo: "M1", OrderNo: number}
 }
 
-// An order that nobody pays is closed while somebody settles it, and what is read
-// is never a state that should have ended.
+// An order that nobody pays is closed while it is settled, and the answer never shows a state that
+// should have ended.
 func TestSettleAnExpiredOrder(t *testing.T) {
 	t.Parallel()
 	at, api, told := shop(t)
@@ -173,8 +173,8 @@ func TestSettleAnExpiredOrder(t *testing.T) {
 	}
 }
 
-// An order that has expired and whose turn comes much later is closed by whoever
-// settles it; one that has not is left alone.
+// An expired order whose next attempt is much later is closed by a settle. An order that has not
+// expired is left alone.
 func TestSettleBeforeItsTurn(t *testing.T) {
 	_, api, _ := shop(t)
 	place := func(number, expires string) *client.Task {

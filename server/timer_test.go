@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// An order's timeout over HTTP: the queue's delay says when an unpaid order is
-// closed, "0s" asks for now, and a paid order cancels its timeout by its own key.
+// An order's timeout over HTTP: the queue's delay says when an unpaid order is closed, "0s" means
+// now, and a paid order cancels its timeout by its key.
 func TestOrderTimeout(t *testing.T) {
 	const delay = 400 * time.Millisecond
 	const later = time.Hour
@@ -78,8 +78,8 @@ func TestOrderTimeout(t *testing.T) {
 	}
 }
 
-// A periodic task over HTTP, slower than its period: the next round begins when
-// the one before has ended.
+// A periodic task over HTTP that is slower than its period: each round begins after the one before
+// has ended.
 func TestPeriodicDoesNotOverlapItself(t *testing.T) {
 	const period = "20ms"
 	beats := make(chan struct{})

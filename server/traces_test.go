@@ -185,8 +185,8 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// A queue that does not say so tells nobody; a caller that records nothing is followed
-// in that; what is no traceparent refuses no task.
+// A queue without propagate_trace sends no trace. If the caller does not record its trace, bellman
+// does not either. An invalid traceparent refuses no task.
 func TestTracesKept(t *testing.T) {
 	seen := new(spans)
 	to := httptest.NewServer(seen)

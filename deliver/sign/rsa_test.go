@@ -61,8 +61,7 @@ func TestRSAVector(t *testing.T) {
 	}
 }
 
-// Every form in which a key is handed out signs what every form of its public
-// half verifies.
+// A key in every usual form signs, and its public half in every usual form verifies.
 func TestRSAForms(t *testing.T) {
 	key := keytest.RSA()
 	pkcs1, pkcs8, pkix := x509.MarshalPKCS1PrivateKey(key), keytest.Private(key), keytest.Public(key)

@@ -347,8 +347,8 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// A signed message is what was given plus a sign that is the same when signed
-// again, and a body that was JSON stays JSON.
+// A signed message is the given message plus a signature. Signing again gives the same signature,
+// and a JSON body stays JSON.
 func FuzzParams(f *testing.F) {
 	f.Add(body, "", false)
 	f.Add(`{"a":{"b":[1,null]},"sign":"x","é":"\u0000"}`, "", false)

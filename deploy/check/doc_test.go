@@ -1,4 +1,4 @@
-// Package check holds what is deployed against the schemas of those who read it:
-// Kubernetes' own types, and CycloneDX's schema. It is a module of its own, so that
-// bellman depends on neither; make dist-test runs it.
+// Package check compares the files for deployment with schemas of others: the types of Kubernetes,
+// and the schema of CycloneDX. It is a module of its own, so that bellman depends on neither; make
+// dist-test runs it.
 package check

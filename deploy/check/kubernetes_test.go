@@ -36,8 +36,8 @@ var kinds = map[string]func() any{
 	"networking.k8s.io/v1/NetworkPolicy": func() any { return new(networking.NetworkPolicy) },
 }
 
-// objects reads every manifest. A field that Kubernetes does not know, one that is
-// given twice, and a value of another type fail the test.
+// objects reads every manifest. An unknown field, a duplicate field, and a value of another type
+// fail the test.
 func objects(t *testing.T) (all []any) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(manifests, "*.yaml"))

@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// cyclonedx compiles CycloneDX's schema, which is in testdata with those that it
-// refers to, as its project publishes them.
+// cyclonedx compiles the schema of CycloneDX. testdata has it and the schemas to which it refers,
+// as the project publishes them.
 func cyclonedx(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
@@ -36,8 +36,8 @@ func cyclonedx(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// Every bill of materials of make dist is what CycloneDX's schema says. DIST is
-// where they are.
+// Every bill of materials of make dist is valid by the schema of CycloneDX. DIST names their
+// directory.
 func TestBills(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(cmp.Or(os.Getenv("DIST"), "../../dist"), "*.cdx.json"))
 	if err != nil || len(files) == 0 {

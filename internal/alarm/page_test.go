@@ -18,8 +18,8 @@ import (
 
 var yaml = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 
-// The configuration of the page is one, and what it says to each chat has the form that
-// the chat wants, with the alarm's sentence in it. A name in the sentence mentions nobody.
+// The configuration of the page is valid, and its message to each chat has the form that the chat
+// needs, with the sentence of the alarm. A name in the sentence mentions nobody in the chat.
 func TestPage(t *testing.T) {
 	var event []byte
 	synctest.Test(t, func(t *testing.T) {

@@ -174,8 +174,8 @@ var (
 	slow    = alarm.Rule{Name: "slow", When: alarm.StoreSlow, Above: 1, For: 30 * time.Second, To: "ops"}
 )
 
-// A condition is told once when it begins and once when it is over, in words that
-// say what and since when.
+// A condition is reported once when it begins and once when it ends, with what it is and since
+// when.
 func TestOnceEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -256,8 +256,8 @@ func TestUnreadableAlarm(t *testing.T) {
 	})
 }
 
-// A condition must hold for as long as the rule says; one that comes and goes is one
-// alarm, and is over when it has stayed away.
+// A condition must hold for as long as the rule says. A condition that comes and goes is one alarm,
+// which ends when the condition has stayed away.
 func TestForAndFlapping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -284,8 +284,8 @@ func TestForAndFlapping(t *testing.T) {
 	})
 }
 
-// What is not known neither raises nor ends: a node that does not answer, figures that
-// cannot be read, a queue that is paused, an hour that is not whole.
+// Unknown figures neither raise nor end an alarm: a node that does not answer, figures that cannot
+// be read, a queue that is paused, an incomplete hour.
 func TestNoData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -323,8 +323,8 @@ func TestNoData(t *testing.T) {
 	})
 }
 
-// An alarm is told once over restarts, over commits of which nobody knows what came,
-// and whichever of two nodes judges.
+// An alarm is reported once, over restarts and commits of unknown outcome, whichever of two nodes
+// evaluates it.
 func TestOnceOverRestarts(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

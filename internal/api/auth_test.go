@@ -19,8 +19,8 @@ var testKeys = []access.Key{
 	{Name: "root", Role: access.Admin, SHA256: hash("a-key")},
 }
 
-// calls are all calls, and who may make them: s, r, o, d, a; all of them and
-// nobody in particular is "any".
+// calls are all calls, and the roles that may make them: s, r, o, d, a. "any" means every role, and
+// a caller without a key.
 var calls = []struct{ method, path, body, may string }{
 	{"POST", "/v1/tasks", `{"queue":"q","url":"http://m/n"}`, "sa"},
 	{"POST", "/v1/tasks/batch", `{"tasks":[{"queue":"q","url":"http://m/n"}]}`, "sa"},

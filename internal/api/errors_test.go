@@ -15,8 +15,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Every error of the engine, and what is answered to it, by create and by another
-// operation.
+// The answer to every error of the engine, for a create and for another operation.
 func TestErrorsOfTheEngine(t *testing.T) {
 	invalid := &bellman.Invalid{}
 	invalid.Add("schedule", "is wrong")

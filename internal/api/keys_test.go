@@ -10,8 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/access"
 )
 
-// Keys are replaced while the API is in use, and a stream of events of a key that is
-// gone ends.
+// Keys are replaced while the API is in use, and the stream of events of a removed key ends.
 func TestKeysAreReplaced(t *testing.T) {
 	m := make1(t, Options{Keys: []access.Key{{Name: "old", Role: access.Read, SHA256: hash("old-key")}}})
 	s := httptest.NewServer(m)

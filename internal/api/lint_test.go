@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A linter of OpenAPI documents (redocly, with its recommended rules) wants a server, and
-// of every operation whether it takes a key.
+// A linter of OpenAPI documents (redocly, with its recommended rules) requires a server, and for
+// every operation whether it needs a key.
 func TestDocumentNamesServersAndSecurity(t *testing.T) {
 	text, err := os.ReadFile("../../clients/openapi.json")
 	if err != nil {

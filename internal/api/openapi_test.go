@@ -127,8 +127,8 @@ func everyRefLeadsSomewhere(t *testing.T, text []byte) {
 	}
 }
 
-// Every path that is registered is asked for, and answered with something else
-// than 404 or 405, so that the document promises nothing.
+// Every registered path is requested, and not answered with 404 or 405: the document promises no
+// path that is not served.
 func TestDocumentedPathsAreServed(t *testing.T) {
 	m := make1(t, Options{Metrics: http.HandlerFunc(metricsHandler), Resends: &fakeResends{}, Keys: testKeys})
 	for _, path := range documented {
@@ -224,8 +224,7 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 	}
 }
 
-// The limits in the tags of client.CreateTask, which the document shows, are
-// those that are kept.
+// The limits in the tags of client.CreateTask, which the document shows, are enforced.
 func TestLimitsAreDocumented(t *testing.T) {
 	limits := map[string]int{
 		"Queue": bellman.MaxName, "Key": bellman.MaxKey, "MerchantNo": bellman.MaxName, "OrderNo": bellman.MaxName, "Event": bellman.MaxName, "URL": bellman.MaxURL, "Method": maxMethod,

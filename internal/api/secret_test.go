@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Nobody reads the secrets of a task's headers, by id or by key; what is sent
-// has them all the same.
+// Nobody can read the secrets in a task's headers, by id or by key. The requests contain them
+// nevertheless.
 func TestSecretsAreNotShown(t *testing.T) {
 	m := make1(t, Options{})
 	w := m.do("POST", "/v1/tasks", `{"queue":"q","key":"k","url":"http://m/n","headers":{"authorization":"Bearer hush","X-Access-Token":"hush","X-Id":"7"}}`)

@@ -251,8 +251,8 @@ func TestSettledOrNot(t *testing.T) {
 	}
 }
 
-// FuzzSettle: whatever is asked for, the answer is 200 with a result per order, or
-// a refusal of the caller's mistake.
+// FuzzSettle: for every body, the answer is 200 with a result per order, or a refusal of the
+// caller's mistake.
 func FuzzSettle(f *testing.F) {
 	for _, body := range []string{`{"orders":[{"merchant_no":"M1","order_no":"1"}],"wait":"1ms"}`, `{"orders":[{"merchant_no":"M1","order_no":"2"},{"merchant_no":"","order_no":"/"}]}`,
 		`{"orders":[]}`, `[]`, `null`, ``, `{"orders":[1]}`, `{"orders":[{}],"wait":1}`} {

@@ -74,8 +74,8 @@ func scene(t testing.TB, m *made) (id string) {
 	return task.ID.String()
 }
 
-// The golden files in testdata are the JSON of each shape, as API.md has it.
-// Delete one and run the test to write it anew; then read what changed.
+// The golden files in testdata are the JSON of each shape, as docs/reference/api.md describes it.
+// To update one, delete it, run the test, and review the change.
 func TestShapes(t *testing.T) {
 	m := make1(t, Options{Resends: &fakeResends{}, Reconciliations: &fakeReconciliations{}, Nodes: twoNodes, Sources: twoSources, Alarms: twoAlarms{}, Intake: shut})
 	id := scene(t, m)

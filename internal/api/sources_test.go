@@ -26,8 +26,8 @@ func shut() figures.Intake {
 	return figures.Intake{Waiting: 200_001, High: 200_000, Low: 100_000, Heap: 90 << 20, HeapHigh: 512 << 20}
 }
 
-// A message becomes the task that a create over HTTP makes of the same JSON, with
-// queue and key where it names none; what can be no task says all that is wrong.
+// A message becomes the same task as a create over HTTP with the same JSON, with a default queue
+// and key. For a message that can never be a task, the error lists all mistakes.
 func TestTaskOfMessage(t *testing.T) {
 	a := make1(t, Options{Kinds: func(q string) string { return map[string]string{"orders": "order", "pay": "notify"}[q] }}).API
 	tests := []struct{ text, queue, key, want string }{

@@ -287,8 +287,8 @@ func TestBatchIsStrict(t *testing.T) {
 	}
 }
 
-// FuzzCreate: whatever the body is, the answer is 201 or a refusal of the
-// caller's mistake; and what is accepted once is accepted again as the same.
+// FuzzCreate: for every body, the answer is 201 or a refusal of the caller's mistake. A body that
+// was accepted once is accepted again as the same task.
 func FuzzCreate(f *testing.F) {
 	for _, tt := range creates {
 		f.Add([]byte(tt.body))
@@ -324,9 +324,8 @@ func FuzzCreate(f *testing.F) {
 	})
 }
 
-// FuzzScan: the scanner accepts what encoding/json does, if it is UTF-8, no
-// deeper than we allow, has names of whole characters, and no field twice where
-// we look.
+// FuzzScan: the scanner accepts what encoding/json accepts, if the text is UTF-8, is not nested too
+// deep, has names of whole characters, and has no duplicate name where that is checked.
 func FuzzScan(f *testing.F) {
 	for _, tt := range creates {
 		f.Add([]byte(tt.body))

@@ -77,7 +77,7 @@ func failureOf(t *bellman.Task) *figures.Failure {
 }
 
 // readOrders reads the orders that were given up, and for which no payment was found since.
-func (d *Desk) readOrders(ctx context.Context, r *rows, f *figures.Figures) error {
+func (d *Desk) readOrders(ctx context.Context, r *rows, _ *figures.Figures) error {
 	if d.o.Queues == nil || d.o.Kind == nil {
 		return d.readCases(ctx, r, &gathering{seen: map[string]bool{}})
 	}

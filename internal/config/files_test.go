@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Files of connections that are not there, or are no certificates, are told with their
-// lines.
+// Files of connections that do not exist, or are no certificates, are reported with their lines.
 func TestCheckFiles(t *testing.T) {
 	dir := t.TempDir()
 	none, there := filepath.Join(dir, "none.pem"), filepath.Join(dir, "there.pem")

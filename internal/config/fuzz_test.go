@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Whatever the text: no panic; either values that the parts they are for accept,
-// or problems that each name a place in the text and say something.
+// No text causes a panic. The result is values that the other parts accept, or problems that each
+// name a place in the text and have a message.
 func FuzzParse(f *testing.F) {
 	for _, file := range []string{"testdata/full.yaml", "testdata/mistakes.yaml"} {
 		text, err := os.ReadFile(file)

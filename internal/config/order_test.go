@@ -51,8 +51,8 @@ func TestOrderQueue(t *testing.T) {
 	}
 }
 
-// What an order queue has that states nothing of it depends on whom it asks, and on
-// what happens to an order that nobody pays.
+// The defaults of an order queue depend on its channel, and on what happens to an order that nobody
+// pays.
 func TestOrderDefaults(t *testing.T) {
 	const (
 		wechat  = `channel: {kind: wechatpay, mch_id: "1900000001", serial: ABC, app_id: wx1, private_key: "env:KEY", platform_keys: {PUB_KEY_ID_1: "env:KEY"}}`

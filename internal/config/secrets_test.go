@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is kept elsewhere and is not there is told with its line; what was replaced
-// is not looked for.
+// A secret that is kept elsewhere and does not exist is reported with its line. A setting that is
+// overridden is not looked up.
 func TestCheckSecrets(t *testing.T) {
 	there := filepath.Join(t.TempDir(), "there")
 	write(t, there, "postgres://u:geheim@h/db\n")

@@ -42,8 +42,7 @@ func TestShowBodyIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzShowBody: a body of JSON is shown as the same JSON, and nothing that is
-// shown hides from the eye.
+// FuzzShowBody: a JSON body is shown as the same JSON, and no part of it is invisible.
 func FuzzShowBody(f *testing.F) {
 	for _, s := range []string{`{"a":[1,2,{"b":null}]}`, `[`, "a=b&c", "\u202e", `{"token":"x"}`, `"`} {
 		f.Add(s, "application/json")

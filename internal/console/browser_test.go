@@ -23,8 +23,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
-// A tab is a window of a browser of its own: no other has its cookies. What goes
-// wrong in it fails the test.
+// A tab is a window of a browser of its own, so it shares no cookies. Errors in the tab fail the
+// test.
 type tab struct {
 	context.Context
 	t testing.TB
@@ -35,8 +35,8 @@ type tab struct {
 	confirms bool     // dialogs are answered with yes, and are no fault
 }
 
-// chromium is the browser's program: what BELLMAN_TEST_CHROMIUM names, or that of
-// this machine.
+// chromium returns the browser program: the one that BELLMAN_TEST_CHROMIUM names, or that of this
+// machine.
 func chromium() string {
 	if name := os.Getenv("BELLMAN_TEST_CHROMIUM"); name != "" {
 		return name
@@ -226,9 +226,9 @@ func (b *tab) says(text string) {
 	b.until(fmt.Sprintf(`document.body && document.body.innerText.includes(%q)`, text))
 }
 
-// found is a script that does something with what a selector finds, where that is there
-// and its page has loaded, and says whether it did: one script, for the page may be on
-// its way to another.
+// found returns a script that does something with the element of a selector, if the element exists
+// and its page has loaded, and returns whether it did. It is one script, because the page may be
+// about to change.
 func found(selector, do string) string {
 	return fmt.Sprintf(`(() => {
 		const found = document.readyState === "complete" && document.querySelector(%q);
@@ -238,8 +238,8 @@ func found(selector, do string) string {
 	})()`, selector, do)
 }
 
-// click clicks what a selector finds, once. Where that is a link it waits for the page
-// to be left: what follows is meant for the next one, which may have the same fields.
+// click clicks the element of a selector, once. After a click on a link it waits until the page is
+// left: the next action is meant for the next page, which may have the same fields.
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	for clicked := false; !clicked; {

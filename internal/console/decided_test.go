@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// An outcome that somebody entered is shown as decided then and by that person, not as
-// of the last answer of the channel, or of when the order was given up.
+// An outcome that a person entered is shown as decided then and by that person, not as the last
+// answer of the channel, or as of the time when the order was given up.
 func TestAnEnteredOutcomeIsShownAsEntered(t *testing.T) {
 	t.Parallel()
 	w := open(t)

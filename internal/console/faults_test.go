@@ -22,8 +22,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers"
 )
 
-// What bellman itself says of an attempt is said in the language of the page; what others
-// say stays as it came.
+// bellman's own texts about an attempt are in the language of the page. Texts of others stay as
+// they are.
 func TestFaultsInTheVisitorsWords(t *testing.T) {
 	all, err := allLanguages()
 	if err != nil {
@@ -138,8 +138,8 @@ var alsoFaulters = []string{"internal/alarm/decided.go", "engine/fire.go", "engi
 	"order/told.go", "order/held.go", "order/accounts.go", "order/gateway/poll.go", "order/bill.go", "order/poll/handler.go", "order/internal/exchange/open.go", "server/notices.go", "server/notice_receivers.go", "internal/bill/*.go", "internal/reconcile/*.go",
 	"internal/attention/live.go", "engine/engine.go", "server/ready.go", "errors.go"}
 
-// written calls do with each text that is written in these files, and where: with 7 for
-// what is put into it.
+// written calls do for each text that is written in these files, with its place. In the text, 7
+// stands for each inserted value.
 func written(t *testing.T, patterns []string, do func(text, where string)) {
 	t.Helper()
 	verb := regexp.MustCompile(`%[-+# 0]*[0-9]*(?:\.[0-9]+)?[a-zA-Z]`)
@@ -173,8 +173,8 @@ func written(t *testing.T, patterns []string, do func(text, where string)) {
 	})
 }
 
-// Every reason that the sources have is known to the console: else it would be said in
-// English on a page in Chinese. And it knows none that there is not.
+// The console knows every reason that the sources have; otherwise a page in Chinese would show it
+// in English. It knows no other reasons.
 func TestEveryFaultIsKnown(t *testing.T) {
 	// What is no reason of an attempt: of the configuration, of tasks that are refused, of
 	// other libraries, what is the same in every language, and what a broker's answer is kept as.

@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A task that names no address goes to its merchant's: its page, the list and the
-// export say where that is now.
+// A task without an address goes to its merchant's. Its page, the list and the export show where
+// that is now.
 func TestPagesShowTheMerchantsAddress(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -51,8 +51,8 @@ func TestPagesShowTheMerchantsAddress(t *testing.T) {
 	}
 }
 
-// A task's page shows the rules that hold for it now: what it was not given is its
-// merchant's, as soon as the merchant has it.
+// A task's page shows the rules that apply to it now: rules that the task was not given are its
+// merchant's, as soon as the merchant has them.
 func TestATasksPageShowsItsMerchantsRules(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -26,8 +26,8 @@ func (w *world) page(t testing.TB, path string) string {
 	return strings.ReplaceAll(string(body), "<wbr>", "") // a line may be broken there
 }
 
-// The page of a task that waits says which pause it waits for, of its merchant, its
-// endpoint or its queue.
+// The page of a waiting task says which pause it waits for: of its merchant, its endpoint or its
+// queue.
 func TestHeldTasks(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/access"
 )
 
-// Keys are replaced while people are signed in: who has one no longer is signed out,
-// open pages too, and who may do less is shown less.
+// Keys are replaced while people are signed in: a person whose key is gone is signed out, also from
+// open pages, and a person with fewer rights is shown less.
 func TestKeysAreReplaced(t *testing.T) {
 	s := open(t, testKeys...)
 	task := "/tasks/" + s.task(t).ID.String()

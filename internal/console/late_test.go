@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Nobody waits longer than he can for what takes long to read: he has what was read
-// before, or nothing, and the next one has what was read meanwhile.
+// A page does not wait for a slow read: it shows the last result, or nothing, and the next page
+// shows what was read meanwhile.
 func TestSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s shared[int]
@@ -75,8 +75,8 @@ func (s *stuckStore) Due(ctx context.Context, shards []uint16, from store.Positi
 	return s.fake.Due(ctx, shards, from, to, limit, buf)
 }
 
-// The first page is there though what is due takes long to count: it says so, and does
-// not claim that all is well.
+// The first page is shown although due tasks take long to count. It says so, and does not claim
+// that all is well.
 func TestOverviewWaitsForNothing(t *testing.T) {
 	s := open(t)
 	stuck := &stuckStore{s.fake, make(chan struct{})}

@@ -36,8 +36,8 @@ func (s *slowReader) List(ctx context.Context, f store.Filter, before bellman.ID
 	return tasks, next, err
 }
 
-// However slow a store is, a page is there in time, and goes on where it stopped: all
-// pages together look at each task once.
+// However slow a store is, a page is shown in time, and the next one continues where it stopped:
+// all pages together read each task once.
 func TestPagesThatSearchEndInTime(t *testing.T) {
 	timeout := bellman.TimedOut
 	for _, tt := range []struct {
@@ -194,8 +194,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// A queue that is not configured is told: a list without tasks would say that there are
-// none of it.
+// The list of a queue that is not configured says so: a list without tasks would say that the queue
+// has none.
 func TestAListOfNoQueue(t *testing.T) {
 	s := open(t)
 	for queue, want := range map[string]bool{"pay": false, "py": true} {

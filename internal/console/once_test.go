@@ -37,8 +37,8 @@ func (s *site) form(t testing.TB, page string, values ...string) url.Values {
 	return form
 }
 
-// A form that is sent twice, at whatever node, acts once and leads to the same page;
-// another thing that is asked from the same page is done.
+// A form that is sent twice, at any node, acts once and leads to the same page. Another action from
+// the same page is done.
 func TestAFormActsOnce(t *testing.T) {
 	store, secret := &fake{Store: memory.New()}, newOwn()
 	a := openWith(t, store, Options{Keys: testKeys, Secret: secret})

@@ -72,8 +72,8 @@ func (o *oneResend) Cancel(context.Context, bellman.ID, bellman.By) (resend.Job,
 	return o.job, nil
 }
 
-// Only what was stopped is said to be; what had ended is left as it is, and why it was
-// refused is said whatever became of it.
+// Only tasks that were stopped are reported as stopped. Tasks that had ended stay as they are, and
+// every refusal has its reason.
 func TestStopping(t *testing.T) {
 	for _, tt := range []struct {
 		state  resend.State

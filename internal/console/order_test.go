@@ -91,9 +91,8 @@ func TestTheNewestOrders(t *testing.T) {
 	}
 }
 
-// An order is found by its number alone. Where several merchants have it, it is asked
-// which one is meant; a merchant's number alone has its orders; and the form keeps what
-// was typed.
+// An order is found by its number alone. If several merchants have that number, the page asks which
+// one is meant. The number of a merchant alone lists its orders. The form keeps its input.
 func TestOrdersByHalfOfTheirNumbers(t *testing.T) {
 	s := open(t)
 	order := func(merchant, no string, at int) {

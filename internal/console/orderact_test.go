@@ -155,8 +155,8 @@ func TestATaskIsCompleted(t *testing.T) {
 	}
 }
 
-// What was done is said once, on the page that follows: by no address, which says it of
-// what nobody did.
+// The result of an action is shown once, on the next page. No address shows the result of an action
+// that was not made.
 func TestWhatWasDoneIsSaidOnce(t *testing.T) {
 	s := open(t)
 	task := s.task(t)

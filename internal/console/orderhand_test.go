@@ -28,8 +28,7 @@ func life(page string) (lines []string) {
 	return lines
 }
 
-// handled keeps an order that was asked about after 4 and 7 seconds, and with which
-// something was done by hand then.
+// handled stores an order that was queried after 4 and 7 seconds, and that people changed then.
 func (s *site) handled(t testing.TB, o order.Standing, to bellman.Status, hand ...store.Audit) {
 	t.Helper()
 	query := bellman.Attempt{Action: "query", Reading: "PENDING", Result: bellman.Accepted, Status: 200, Took: 20 * time.Millisecond}
@@ -49,8 +48,8 @@ func (s *site) handled(t testing.TB, o order.Standing, to bellman.Status, hand .
 	}
 }
 
-// An order's page says when it was decided, by whom and why, and what else was done by
-// hand; an outcome that came after the order was given up does not hide that.
+// An order's page says when it was decided, by whom and why, and which other manual actions there
+// were. An outcome that came after the order was given up does not hide that.
 func TestAnOrdersPageShowsWhatWasDoneByHand(t *testing.T) {
 	late := t0.Add(729 * time.Second)
 	gaveUp := t0.Add(8 * time.Second)

@@ -97,8 +97,8 @@ func (w *world) pages(t testing.TB, c *cast) []struct{ name, path string } {
 	}
 }
 
-// TestEveryPage looks at every page in both languages, wide and narrow: nothing
-// fails, nothing sticks out, and everybody can read it.
+// TestEveryPage checks every page in both languages, wide and narrow: nothing fails, nothing
+// overflows, and everything can be read.
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	w := open(t)

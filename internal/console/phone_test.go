@@ -4,8 +4,8 @@ package console_test
 
 import "testing"
 
-// On a phone the tables of operators are whole, and so is a line of attempts, from the
-// first to the last that is to come.
+// On a phone the tables of operators are complete, and so is a line of attempts, from the first to
+// the last future one.
 func TestOnAPhone(t *testing.T) {
 	t.Parallel()
 	w := open(t)

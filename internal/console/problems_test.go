@@ -53,15 +53,15 @@ func TestProblemsInTheVisitorsWords(t *testing.T) {
 	}
 }
 
-// refusers are the sources of what a form can be refused with: of all that they refuse
-// with, there is a text in each language.
+// refusers are the sources of errors with which a form can be refused. Each error has a text in
+// both languages.
 var refusers = []string{"internal/merchant/*.go", "internal/registry/*.go", "internal/account/*.go", "server/accounts.go", "order/accounts.go", "order/poll/accounts.go", "internal/sharelink/*.go", "internal/resend/*.go", "internal/reconcile/runs.go", "internal/reconcile/mapping.go", "server/merchants.go", "server/endpoints.go", "server/sent.go", "engine/admin.go", "engine/complete.go", "order/check.go", "order/told.go", "order/held.go", "order/poll/complete.go", "internal/console/moment.go", "internal/console/list.go", "internal/console/orderlist.go",
 	"deliver/address.go", "deliver/merchant.go", "deliver/check.go", "deliver/sign/sign.go", "deliver/sign/standard.go", "deliver/sign/wechat.go", "deliver/sign/md5key.go", "deliver/sign/rsa2.go", "deliver/sign/tv1.go",
 	"rule/rule.go", "rule/compile.go", "rule/restrict.go",
 	"schedule/parse.go", "schedule/build.go", "schedule/duration.go", "schedule/preset.go", "schedule/rule.go"}
 
-// sources calls do with each call of a function in these files that refuses something,
-// the text that is its first argument, and where it stands.
+// sources calls do for each call in these files of a function that makes such an error, with the
+// text of the first argument and its place.
 func sources(t *testing.T, files []string, do func(name string, call *ast.CallExpr, first, where string)) {
 	t.Helper()
 	eachTree(t, files, func(set *token.FileSet, tree *ast.File) {
@@ -92,8 +92,8 @@ func sources(t *testing.T, files []string, do func(name string, call *ast.CallEx
 	})
 }
 
-// eachTree calls do with each source of these patterns, which are of the repository's
-// root and leave out tests.
+// eachTree calls do for each source file of these patterns, relative to the root of the repository,
+// without tests.
 func eachTree(t *testing.T, patterns []string, do func(set *token.FileSet, tree *ast.File)) {
 	t.Helper()
 	for _, pattern := range patterns {
@@ -131,8 +131,7 @@ func codes(t *testing.T) map[string]string {
 	return found
 }
 
-// Whoever refuses what a form says, does it with a code: else it would be said in English
-// on a page in Chinese.
+// Every error for a form has a code. Otherwise a page in Chinese would show it in English.
 func TestEveryRefusalHasACode(t *testing.T) {
 	// What no form meets: the inside, the API, the configuration and tasks of others.
 	others := regexp.MustCompile(`^(key %d: |is no master key|want both a Store|resend: |reconcile: |names a place, and no key|%s: names a place, and no key|account %s: |account %.128q|the channel cannot re|the queue's channel is another|max %s: want an age|master %w|RSA key has no public part|the RSA key cannot sign)`)

@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A task's page counts its attempts as those of its schedule only if they are: not with
-// those by hand among them, nor over two beginnings.
+// A task's page counts attempts as those of the schedule only if they are: manual attempts and
+// earlier starts of the schedule do not count.
 func TestAttemptsByHandAreNoneOfTheSchedules(t *testing.T) {
 	s := open(t)
 	const all = "0s, 10s, 10s" // three

@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// Sign-ins behind a proxy are counted for whoever made them, and the cookies are for
-// encrypted connections alone.
+// Sign-ins behind a proxy count for the address of the visitor, and the cookies are for encrypted
+// connections alone.
 func TestSignInBehindAProxy(t *testing.T) {
 	s := openWith(t, &fake{Store: memory.New()}, Options{Keys: testKeys, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	page := s.do(t, http.MethodGet, "/signin", nil, "X-Forwarded-Proto: https")

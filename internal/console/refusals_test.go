@@ -97,8 +97,7 @@ var (
 	english  = regexp.MustCompile(`[A-Za-z’']+ [a-z’']+ [a-z’']+`)
 )
 
-// Whatever somebody types into a form, a page in Chinese says in Chinese what is wrong
-// with it.
+// Whatever is typed into a form, a page in Chinese says in Chinese what is wrong with it.
 func TestRefusalsInChinese(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -265,8 +264,8 @@ func TestTheWordsOfLibrariesAreQuoted(t *testing.T) {
 	}
 }
 
-// Editors begin a file with a byte order mark, or write it in the encoding of their system:
-// the one is passed over, and nothing is made of the other.
+// Editors write a byte order mark first, or the encoding of their system. The mark is skipped.
+// Nothing is imported from a file in another encoding.
 func TestImportOfOtherEncodings(t *testing.T) {
 	t.Parallel()
 	f := open(t).forms(t)
@@ -347,8 +346,8 @@ func TestAllThatIsWrongAtOnce(t *testing.T) {
 	}
 }
 
-// What is wrong with a file is said so that one can mend it: that it has no merchants or
-// too many, or in which line which field has what, and what it should have.
+// The errors of a file say how to correct it: it has no merchants or too many, or which line has
+// which wrong field, and what the field should have.
 func TestWhatAFileHasWrong(t *testing.T) {
 	t.Parallel()
 	f := open(t).forms(t)

@@ -102,8 +102,8 @@ func TestAnUnknownZone(t *testing.T) {
 	}
 }
 
-// Whatever of a filter cannot be read is told with its name, as it was given, and with
-// what would be right, in the language of the page: by the list, and by what refuses it.
+// A value of a filter that cannot be read is reported with its name, as it was given, and with what
+// would be right, in the language of the page: by the list, and by actions that use the filter.
 func TestWhatAFilterHasWrong(t *testing.T) {
 	s := openWith(t, &fake{Store: memory.New()}, Options{Resends: &manyResends{}})
 	s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1", URL: "http://m.example/"}, t0)
@@ -137,8 +137,8 @@ func TestWhatAFilterHasWrong(t *testing.T) {
 	}
 }
 
-// The form has the times that are asked for, however they were given, in a zone that says
-// what they mean: else sending it again would ask for others.
+// The form shows the times of the filter, however they were given, in a zone that gives them the
+// same meaning. Otherwise the form would ask for other times when it is sent again.
 func TestTheFormHasItsTimes(t *testing.T) {
 	s := open(t)
 	for query, want := range map[string][]string{

@@ -41,8 +41,8 @@ func (s *site) keep(t testing.TB, name, value string) {
 	s.client.Jar.SetCookies(at, []*http.Cookie{{Name: name, Value: value, Path: "/"}})
 }
 
-// A session made at one node is good at the others, forms too, and is over at all of
-// them when it is ended at one; and it outlives the process that made it.
+// A session and its forms are valid at all nodes, end at all nodes together, and outlive the
+// process that made the session.
 func TestSessionsAreGoodAtAllNodes(t *testing.T) {
 	store, secret := &fake{Store: memory.New()}, newOwn()
 	a := openWith(t, store, Options{Keys: testKeys, Secret: secret})
@@ -221,8 +221,7 @@ func (broken) Docs(context.Context, store.DocFilter, int) ([]store.Doc, error) {
 	return nil, errors.New("the store is broken")
 }
 
-// A form that is sent after the session ended does nothing, says so, and leads back to
-// its page.
+// A form that is sent after the session ended does nothing, says so, and leads back to its page.
 func TestAFormAfterTheSession(t *testing.T) {
 	s := open(t, testKeys...)
 	s.signIn(t, "ops")

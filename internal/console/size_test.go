@@ -371,8 +371,8 @@ func (w *world) overdue(t testing.TB) {
 	})
 }
 
-// processorTime is how much of it this process has used so far: on a machine that
-// is busy with other things it says more than the time that passed.
+// processorTime returns the processor time that this process has used. On a busy machine it says
+// more than the elapsed time.
 func processorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var u syscall.Rusage

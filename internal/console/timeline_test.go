@@ -105,8 +105,8 @@ func TestTheDecisionHasItsLabel(t *testing.T) {
 	}
 }
 
-// After its schedule was restarted, a task has a line for each round, on which its
-// attempts stand as far from the beginning of that round as those of the first.
+// After a restart of its schedule, a task has a line for each round. The attempts of a round are
+// placed by the time since the beginning of that round.
 func TestRoundsOfALine(t *testing.T) {
 	all, err := allLanguages()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// families are the words that pages look up with a value of bellman's: {{named
-// "state" .}}. Each must have every text here, and only these.
+// families are the words that pages look up with a value of bellman: {{named "state" .}}. Each
+// family must have all texts here, and no others.
 var families = map[string][]string{
 	"role":    {"read", "operate", "decide", "admin"}, // submit is never signed in
 	"kind":    {"notify", "order", "poll"},

@@ -43,8 +43,8 @@ type world struct {
 // hostile is what a merchant answers who means no good.
 const hostile = `<script>window.hacked=1</script><img src=x onerror="window.hacked=1">`
 
-// open runs a world until the test ends. With keys, one has to sign in: the key of
-// a name is the name and "-key".
+// open runs a world until the test ends. With keys, a visitor has to sign in: the key of a name is
+// the name and "-key".
 func open(t testing.TB, keys ...string) *world {
 	t.Helper()
 	return openOn(t, "pebble:"+t.TempDir(), keys...)
@@ -134,8 +134,7 @@ func (w *world) tell(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ask is the channel: orders whose number begins with paid are paid when they are
-// asked about for the third time.
+// ask is the channel: orders whose numbers begin with paid are paid at their third query.
 func (w *world) ask(rw http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, "/close") {
 		rw.WriteHeader(http.StatusNoContent)
@@ -254,8 +253,8 @@ func (w *world) decent(t testing.TB) *cast {
 	return &c
 }
 
-// registered are merchants of the registry: one that is told as it wishes, one that
-// is paused, and one of no good.
+// registered adds merchants to the registry: one that is notified, one that is paused, and one
+// whose attempts fail.
 func (w *world) registered(t testing.TB) {
 	t.Helper()
 	for no, in := range map[string]client.PutMerchant{

@@ -64,8 +64,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// A demo that nobody ends goes on after its story; being told to stop is no
-// error.
+// A demo that is not ended runs on after its story. Being told to stop is no error.
 func TestServesOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &until{text: "Ctrl-C ends it", reached: cancel}
@@ -100,8 +99,7 @@ func (u *until) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A story that goes otherwise than it is told ends the demo with an error that
-// names the scene.
+// If a story does not go as planned, the demo ends with an error that names the scene.
 func TestGoesWrong(t *testing.T) {
 	s := &stage{timeline: newTimeline(io.Discard), merchant: &merchant{loopback: &loopback{}}, channel: &channel{loopback: &loopback{}}}
 	broken := errors.New("the merchant was told twice")

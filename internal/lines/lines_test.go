@@ -41,8 +41,8 @@ func TestWhatIsWrongWithALine(t *testing.T) {
 	}
 }
 
-// Lines are counted as an editor does, and a merchant's first line that can be read is the
-// one that counts.
+// Lines are counted as an editor does. Of several lines about one merchant, the first that can be
+// read is imported.
 func TestRead(t *testing.T) {
 	file := "\ufeff{\"merchant_no\":\"A\"}\r\n\r\n{\"merchant_no\":\"B\",\"name\":1}\n{\"merchant_no\":\"B\"}\n{\"merchant_no\":\"A\"}\n{}\n{}\n" +
 		strings.Repeat(" ", 8<<20) + "\n{\"merchant_no\":\"C\"}"

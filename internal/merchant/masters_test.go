@@ -75,8 +75,8 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// A server that lacks a master key says so, and nothing is signed; a reseal makes the
-// former key dispensable.
+// A server that lacks a master key says so, and signs nothing. After a reseal the former key is not
+// needed any more.
 func TestReseal(t *testing.T) {
 	_, keys := masters(t, 2)
 	former, _ := registry.NewMasters(keys[0])

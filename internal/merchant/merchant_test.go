@@ -79,8 +79,8 @@ func wants(all ...client.PutMerchant) []merchant.Wanted {
 	return wanted
 }
 
-// A merchant is read once and used from memory; a change by the same process is seen
-// at once, one by another within a second, and a number that is none is remembered.
+// A merchant is read once and then used from memory. A change by the same process is seen at once,
+// a change by another process within a second. An unknown number is cached too.
 func TestGet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &counted{Store: memory.New()}
@@ -176,8 +176,8 @@ func TestUnknownNamesKeepTheCache(t *testing.T) {
 	}
 }
 
-// Two secrets sign while they overlap, and the former is gone after it, also where
-// nothing was written since.
+// Two secrets sign during the overlap. After it the former is gone, even if nothing was written
+// since.
 func TestRotateOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := masters(t, 1)
@@ -279,8 +279,8 @@ func TestPutOfAMaskedAddress(t *testing.T) {
 	}
 }
 
-// The same again writes nothing; a secret as it is shown stays; a secret that was
-// sealed for another merchant is refused.
+// The same request again writes nothing. A secret that is sent back as it was shown stays. A secret
+// that was sealed for another merchant is refused.
 func TestPutAgain(t *testing.T) {
 	m, _ := masters(t, 1)
 	r := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New(), Masters: m, Alone: true}})
@@ -303,8 +303,8 @@ func TestPutAgain(t *testing.T) {
 	}
 }
 
-// Merchants are found by how their number or name begins, in pages, whatever they were
-// called before.
+// Merchants are found by the beginning of their number or name, in pages. A former name does not
+// find them.
 func TestList(t *testing.T) {
 	r := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New(), Alone: true}})
 	for _, m := range [][2]string{{"A1", "Zhang San"}, {"A2", "zhang wei"}, {"A", "Li"}, {"B1", "张三"}, {"AB", ""}} {

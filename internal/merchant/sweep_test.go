@@ -46,8 +46,8 @@ func endings(t *testing.T, s registry.Store) (all []string) {
 	return all
 }
 
-// A secret leaves the store when its time is over, though nobody writes its merchant;
-// not before, and by whoever leads.
+// An expired secret is deleted from the store, although nobody writes its merchant: not before its
+// end, and by the leader.
 func TestSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys, _ := masters(t, 1)
@@ -127,8 +127,8 @@ func TestSweepBesideUnreadable(t *testing.T) {
 	})
 }
 
-// Who does not lead sweeps nothing; when it leads, it finds what an older bellman kept
-// without a note of its end.
+// A node that does not lead sweeps nothing. When it leads, it finds secrets that an older version
+// kept without a note of their end.
 func TestSweepAfterTakeOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys, _ := masters(t, 1)

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/pack"
 )
 
-// What was written is read again, and a row that is cut short anywhere, or longer, is a
-// mistake that is said, never a panic.
+// A row that was written is read again. A row that is cut short anywhere, or longer, is an error,
+// never a panic.
 func TestReadsWhatWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOf(rapid.Byte()).Draw(t, "text")

@@ -54,8 +54,8 @@ func alone(t *testing.T, seed uint64) {
 	}
 }
 
-// collect frees memory now and then, when everything stands still, so that it does not
-// change who goes first.
+// collect frees memory now and then, while everything stands still, so that the collection does not
+// change the order of goroutines.
 func (w *world) collect(over <-chan struct{}, anew func()) {
 	const enough = 200 << 20 // bytes, since the last time
 	used := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}

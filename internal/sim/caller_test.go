@@ -98,8 +98,8 @@ func (w *world) task(s script) *bellman.Task {
 	return t
 }
 
-// caller hands tasks in through one node after the other, until each is accepted
-// or it has had enough.
+// caller adds tasks through one node after the other, until each is accepted or its patience is
+// over.
 func (w *world) caller(i int, scripts []script) {
 	d := newDice(w.seed, "caller", i)
 	for try := 0; try < 8 && len(scripts) > 0; try++ {
@@ -188,8 +188,8 @@ func (w *world) writer(scripts []script, after time.Duration) {
 	}
 }
 
-// flood adds so many tasks for one receiver at once that they are not read in one page, and
-// do not all find room in its line.
+// flood adds so many tasks for one receiver at once that one page cannot read them, and their line
+// has no room for all.
 func (w *world) flood(i incident) {
 	d := newDice(w.seed, "flood")
 	w.note(func(g *ledger) { g.flooded = true })
@@ -383,8 +383,7 @@ func (w *world) person(d *dice, id bellman.ID) {
 	}
 }
 
-// shut pauses a queue or a receiver through one node, and ends that through
-// another.
+// shut pauses a queue or a receiver through one node, and ends the pause through another.
 func (w *world) shut(i incident) {
 	d := newDice(w.seed, "shut", int(i.at))
 	queue, target := d.percent(40), "endpoint/"+endpoint(i.who)

@@ -2,9 +2,9 @@ package sim
 
 import "time"
 
-// A dice gives numbers that depend on nothing but a seed and on what they are
-// for. Whoever needs chance makes a dice of its own, so that two goroutines that
-// come in another order do not change what either of them draws.
+// A dice gives numbers that depend on a seed and on a purpose alone. Every user of chance makes a
+// dice of its own, so that another order of two goroutines does not change what either of them
+// draws.
 type dice struct{ state uint64 }
 
 // newDice makes the dice for one purpose; n tells apart what has the same name.
@@ -40,8 +40,8 @@ func (d *dice) percent(p int) bool { return d.n(100) < p }
 // permille is true so often out of a thousand times.
 func (d *dice) permille(p int) bool { return d.n(1000) < p }
 
-// between gives a duration from least to most, in nanoseconds: two of them are
-// hardly ever the same, so that nothing hangs on the order of timers.
+// between returns a duration from least to most, in nanoseconds. Two of them are hardly ever equal,
+// so that nothing depends on the order of simultaneous timers.
 func (d *dice) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(d.next()%uint64(most-least+1))
 }

@@ -70,8 +70,8 @@ func (w *world) expire(n *node) {
 	n.taken = time.Now()
 }
 
-// closed reports whether a life has no exclusive store open: not any more, or it has
-// ended. Call it with the mutex held.
+// closed reports whether a life has no exclusive store open: it has closed it, or has ended. Call
+// it with the mutex held.
 func (t *truth) closed(l *life) bool {
 	if !t.sole || l == nil {
 		return false

@@ -8,7 +8,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// judge looks at what is left when everything is over.
+// judge checks the promises at the end of a run.
 func (w *world) judge() {
 	w.note(func(g *ledger) {
 		for _, id := range g.order {
@@ -30,7 +30,7 @@ func (w *world) judge() {
 	})
 }
 
-// ended holds that a task has come to the end that its log says.
+// ended checks that the end of a task follows from its log.
 func (w *world) ended(g *ledger, id bellman.ID, a *account) {
 	if a.vanished {
 		return
@@ -85,8 +85,8 @@ func (w *world) ended(g *ledger, id bellman.ID, a *account) {
 	}
 }
 
-// sends holds that each request was recorded, and that none was sent again for
-// the same due time, unless its node died or lost the shard in between.
+// sends checks that each request was recorded, and that none was sent again for the same due time,
+// unless its node died or lost the shard in between.
 func (w *world) sends(g *ledger, id bellman.ID, a *account) {
 	for i, s := range a.sends {
 		if s.recorded.IsZero() && !w.excused(g, s, time.Now()) {
@@ -118,9 +118,8 @@ func (w *world) sends(g *ledger, id bellman.ID, a *account) {
 // stopTimeout is how long a stop waits for what is in flight (engine.Options).
 const stopTimeout = 8 * time.Second
 
-// excused reports whether something befell a request's node, from when it was
-// begun to some time, that keeps it from being recorded or makes another node
-// send it again.
+// excused reports whether a fault of a request's node, between the start of the request and some
+// time, explains that it was not recorded or that another node sent it again.
 func (w *world) excused(g *ledger, s *send, to time.Time) bool {
 	l := s.life
 	if s.iced || s.lost {
@@ -130,13 +129,13 @@ func (w *world) excused(g *ledger, s *send, to time.Time) bool {
 		return true
 	}
 	if !l.over.IsZero() && !l.over.After(to) && w.stormy(l.node.index, l.stopped.Add(-10*time.Second), l.over) {
-		return true // it stopped in order, and could not write it down
+		return true // it stopped in order, and could not record the attempt
 	}
 	if !l.over.IsZero() && s.result == bellman.Unknown && !s.recorded.IsZero() && l.over.Sub(l.stopped) >= stopTimeout {
-		return true // its stop cut it off
+		return true // its stop interrupted the attempt
 	}
 	if w.stopped(g, s) && s.recorded.IsZero() {
-		to = l.stopped // what it had then, it records
+		to = l.stopped // it records what it had then
 	}
 	return slices.ContainsFunc(g.shard(s.shard).owners, func(o owner) bool {
 		return o.node != s.node && o.at.After(s.begun) && !o.at.After(to)

@@ -8,7 +8,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A shard is who held it since when.
+// A shard is the history of its owners.
 type shard struct {
 	epoch  int64
 	mark   string
@@ -17,11 +17,11 @@ type shard struct {
 
 type owner struct {
 	at   time.Time
-	node string // as it joined; empty: nobody
+	node string // its name as it joined; empty: no owner
 	life *life
 }
 
-// ownerAt is whose the shard was at some time.
+// ownerAt returns the owner of a shard at some time.
 func (s *shard) ownerAt(at time.Time) owner {
 	for _, o := range slices.Backward(s.owners) {
 		if !o.at.After(at) {

@@ -12,72 +12,71 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A ledger is what really happened, as the store and the receivers saw it: a
-// second account of everything, kept without the engine's help. Its methods are
-// called with the truth's mutex held.
+// A ledger is what really happened, as the store and the receivers saw it: a second record of
+// everything, kept without the engine. Its methods are called with the truth's mutex held.
 type ledger struct {
 	began    time.Time
 	shards   map[uint16]*shard
-	nodes    map[string]time.Time // registered, until when
+	nodes    map[string]time.Time // registered nodes, and when each expires
 	ttl      map[string]time.Duration
 	joinedBy map[string]*life
-	leases   map[store.Lease]string // that there ever were, and whose
+	leases   map[store.Lease]string // all leases so far, by the life that had them
 	tasks    map[bellman.ID]*account
 	keys     map[string]bellman.ID
-	known    map[string]bool        // the keys that there ever were
-	chains   map[chain][]bellman.ID // of an ordering key, as they were added
-	clear    map[asking]time.Time   // when the store last said that nothing stands in the way
-	order    []bellman.ID           // of tasks, as they were added
+	known    map[string]bool        // all keys so far
+	chains   map[chain][]bellman.ID // tasks of an ordering key, in the order in which they were added
+	clear    map[asking]time.Time   // when the store last said that nothing comes before a task
+	order    []bellman.ID           // all tasks, in the order in which they were added
 	wrongs   []string
 	events   []event
 	lives    []*life
 	count    counts
-	bad      map[bellman.ID]bool // with which something is wrong
-	tardy    map[bellman.ID]bool // whose commit is answered late
-	flying   map[*send]struct{}  // what is not recorded
-	punctual time.Time           // since when nothing is a reason for being late; zero: something is
+	bad      map[bellman.ID]bool // tasks that broke a promise
+	tardy    map[bellman.ID]bool // tasks whose commit is answered late
+	flying   map[*send]struct{}  // requests that are not recorded yet
+	punctual time.Time           // since when nothing explains a late request; zero: something does
 
-	stops    map[string]*stop       // what is paused, as the documents say it
-	resumed  map[string]time.Time   // when that ended last
-	lately   map[string][]time.Time // of what has a rate, when requests were begun
-	uneven   time.Time              // when limits were shared out otherwise last
+	stops    map[string]*stop       // pauses, by the documents in the store
+	resumed  map[string]time.Time   // when each pause last ended
+	lately   map[string][]time.Time // starts of requests, by the name of each limited rate
+	uneven   time.Time              // when the shares of limits last changed
 	newcomer time.Time              // when a node joined last
-	ahead    atomic.Int64           // how much the database's clock is, in nanoseconds
-	warped   time.Time              // when it was set last
-	wentBack time.Time              // when the database was back after it lost something
-	flooded  bool                   // some thousand tasks were added at once
-	ruled    time.Time              // when a node got other rules, or the usual ones again, last
-	others   int                    // nodes that have other limits
+	ahead    atomic.Int64           // how far the database's clock is ahead, in nanoseconds
+	warped   time.Time              // when that clock was last set
+	wentBack time.Time              // when the database came back from a fail-over with losses
+	flooded  bool                   // thousands of tasks were added at once
+	ruled    time.Time              // when a node last got other rules, or the usual ones again
+	others   int                    // number of nodes that have other limits
 }
 
-// counts say how much was going on.
+// counts are the numbers of events of a run.
 type counts struct {
 	Adds      int // tasks
 	Sends     int // requests
-	Twice     int // of them, sent again for the same due time
+	Twice     int // of Sends, those that were sent again for the same due time
 	Commits   int
 	Fenced    int           // commits that were refused
-	Unknown   int           // commits whose sender did not learn what became of them
-	Late      int           // of them, those that arrived after their sender had given up
+	Unknown   int           // commits whose sender did not learn the outcome
+	Late      int           // of Unknown, those that arrived after their sender had given up
 	Takeovers int           // shards that went to another life
-	Calm      int           // requests for which nothing was a reason for being late
+	Calm      int           // requests at times when nothing explains a late request
 	Latest    time.Duration // of them
-	Own       time.Duration // of them, the latest that the node had known of
-	Judged    int           // requests in the midst of trouble that had no reason to be late
-	Latish    time.Duration // of them, the latest
-	Stale     time.Duration // how old at most what a request was made of
+	Own       time.Duration // the longest lateness of Calm among tasks that the node knew
+	Judged    int           // requests during trouble elsewhere, which does not explain lateness
+	Latish    time.Duration // the longest lateness of Judged
+	Stale     time.Duration // the largest age of a content from which a request was made
 	Compared  int           // times that an agenda was compared with the store
 	Pruned    int           // tasks that were deleted long after their end
-	AtLimit   int           // requests that took the last place of a limit
-	Waiting   int           // outcomes that waited at most, where they are counted
-	Asked     int           // answers that asked to wait, and were heeded
-	Aged      int           // tasks that ended for their age
-	Back      int           // tasks that a fail-over set back
+	AtLimit   int           // requests that used up a limit
+	Waiting   int           // most outcomes that waited at one time, if they were counted
+	Asked     int           // answers with Retry-After that was followed
+	Aged      int           // tasks that ended because of their age
+	Back      int           // tasks that a fail-over returned to an earlier version
 	Vanished  int           // tasks that a fail-over lost
 
 	Keyed      int // tasks that have an ordering key
 	Superseded int // of them
-	Beside     int // requests while another of their ordering key was being made
+	Beside     int // requests during another request of their ordering key
 	Print      uint64
 }
 
@@ -106,30 +105,30 @@ func (s *shard) owner() owner {
 
 // An account is one task: what was committed about it and what was sent.
 type account struct {
-	task     bellman.Task // as it is
+	task     bellman.Task // as it is now
 	changed  time.Time    // when it became so
-	by       *life        // that made it so; nil: another writer
+	by       *life        // the life that changed it last; nil: another writer
 	log      []bellman.Attempt
 	sends    []*send
-	accepted bool // somebody was told so
-	byHand   bool // somebody changed it
-	twice    int  // requests that were sent again for the same due time, and might be
-	gap      gap  // before the next attempt, by the schedule
+	accepted bool // a caller was told that it is stored
+	byHand   bool // a person changed it
+	twice    int  // allowed requests that were sent again for the same due time
+	gap      gap  // the gap of the schedule before the next attempt
 
-	left      map[uint32]time.Time // its versions, and when each was followed by another
-	pruned    bool                 // it was deleted, long after its end, or vanished
+	left      map[uint32]time.Time // its former versions, and when each was replaced
+	pruned    bool                 // it was deleted long after its end, or vanished
 	vanished  bool                 // a fail-over lost it
-	back      bool                 // a fail-over set it back, and nobody changed it since
-	torn      bool                 // it did so once: an attempt may be in its log whose predecessors are lost
-	announced bool                 // an attempt of a suspect was, once
-	announcer *life                // that did so last
+	back      bool                 // a fail-over returned it to an earlier version, and nothing changed it since
+	torn      bool                 // a fail-over did so once: its log may lack attempts before others
+	announced bool                 // an attempt was announced once, because the task was a suspect
+	announcer *life                // the life that announced it last
 
-	// Who gave its shard away while an attempt was in flight, and may still record that.
-	handedOver map[*life]bool // whose attempt was handed over: true until it is recorded
-	away       time.Time      // until then another node may be making an attempt, by whatever clock
-	stopped    bool           // somebody cancelled it
+	// Lives that released its shard during an attempt, and may still record the attempt.
+	handedOver map[*life]bool // true until the attempt that was handed over is recorded
+	away       time.Time      // until then another node may be making an attempt, by any clock
+	stopped    bool           // a person cancelled it
 	arrivals   int
-	said       bool // a receiver said yes
+	said       bool // a receiver accepted it
 	ended      time.Time
 
 	added, revived time.Time // revived: pending again after an end
@@ -138,17 +137,17 @@ type account struct {
 // A send is one request that left a node.
 type send struct {
 	life     *life
-	node     string // under which it had joined
+	node     string // the name under which the node had joined
 	task     bellman.ID
 	number   int
 	version  uint32
 	shard    uint16
 	due      time.Time
 	trigger  bellman.Trigger
-	doubt    bool      // the handler learns that an attempt may have been made before
+	doubt    bool      // the handler is told that an earlier attempt may have been made
 	begun    time.Time // when the engine began the attempt
 	at       time.Time // when it was sent; later, if the process stood still in between
-	clock    time.Time // begun, by its node's clock
+	clock    time.Time // the same as begun, by the node's clock
 	stale    time.Duration
 	arrived  bool
 	verdict  bellman.Verdict
@@ -156,7 +155,7 @@ type send struct {
 	lost     bool      // a fail-over came after it
 	recorded time.Time // when its outcome was committed; zero: never
 	result   bellman.Result
-	landed   time.Time // when the engine was told; zero: not yet
+	landed   time.Time // when the engine learned of the commit; zero: not yet
 }
 
 // An event is a line of the story of a run.
@@ -197,17 +196,17 @@ func (g *ledger) shard(n uint16) *shard {
 	return g.shards[n]
 }
 
-// tell adds a line to the story.
+// tell adds a line to the story of the run.
 func (g *ledger) tell(id bellman.ID, format string, args ...any) {
 	g.events = append(g.events, event{time.Now(), id, -1, func() string { return fmt.Sprintf(format, args...) }})
 }
 
-// moved adds that a shard changed hands.
+// moved adds to the story that a shard changed its owner.
 func (g *ledger) moved(n uint16, format string, args ...any) {
 	g.events = append(g.events, event{time.Now(), bellman.ID{}, int(n), func() string { return fmt.Sprintf(format, args...) }})
 }
 
-// stamp makes what happens, and when, a part of the run's print.
+// stamp adds an event and its time to the fingerprint of the run.
 func (g *ledger) stamp(values ...int64) {
 	h := g.count.Print ^ uint64(time.Since(g.began))
 	for _, v := range values {
@@ -219,7 +218,7 @@ func (g *ledger) stamp(values ...int64) {
 
 const mostWrongs = 20
 
-// wrong notes that a promise was broken.
+// wrong records a broken promise.
 func (g *ledger) wrong(id bellman.ID, format string, args ...any) {
 	if len(g.wrongs) > mostWrongs {
 		return
@@ -233,14 +232,14 @@ func (g *ledger) wrong(id bellman.ID, format string, args ...any) {
 	g.wrongs = append(g.wrongs, fmt.Sprintf("%v: %s", time.Since(g.began).Round(time.Microsecond), text))
 }
 
-// joined, beaten, left, released and claimed follow what the store did for nodes.
+// joined, beaten, left, released and claimed record what the store did for nodes.
 
 func (g *ledger) alive(node string) bool { return g.clock().Before(g.nodes[node]) }
 
-// clock is the database's.
+// clock returns the time of the database.
 func (g *ledger) clock() time.Time { return time.Now().Add(time.Duration(g.ahead.Load())) }
 
-// committed follows a batch that the store has written.
+// committed records a batch that the store has written.
 func (g *ledger) committed(l *life, b *store.Batch) {
 	g.count.Commits++
 	held := make(map[uint16]bool, len(b.Leases))
@@ -383,7 +382,7 @@ func (g *ledger) changed(l *life, c *store.Change, held map[uint16]bool) {
 	}
 }
 
-// decided holds that an end stays an end, but for what people do.
+// decided checks that an ended task stays ended, except for manual changes.
 func (g *ledger) decided(c *store.Change, a *account, was *bellman.Status, hand bool) {
 	to := &c.To
 	switch {
@@ -402,7 +401,7 @@ func (g *ledger) decided(c *store.Change, a *account, was *bellman.Status, hand 
 	g.wrong(c.ID, "its data changed, and no handler said so")
 }
 
-// recorded finds the request that an attempt in the log was; nil: there was none.
+// recorded finds the request of an attempt in the log; nil: there was none.
 func (g *ledger) recorded(l *life, c *store.Change, a *account) *send {
 	at := c.Attempt
 	if n := len(a.log); at.Number != n+1 && !a.torn {

@@ -14,8 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A node is a host: it has one life after the other. What befalls it is kept as
-// until when it lasts.
+// A node is a host. It has one life after the other. Each fault is kept as the time when it ends.
 type node struct {
 	world *world
 	index int
@@ -189,8 +188,7 @@ func (l *life) thaw(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// start begins a life, and another one when that ends by itself, until the node
-// is told otherwise.
+// start begins a life, and another one when that ends by itself, until the node is stopped.
 func (n *node) start() {
 	n.mu.Lock()
 	if n.up {

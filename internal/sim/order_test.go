@@ -10,18 +10,18 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A chain is the tasks of a queue that have one ordering key.
+// A chain identifies the tasks of a queue with one ordering key.
 type chain struct{ queue, key string }
 
 func chainOf(t *bellman.Task) chain { return chain{t.Queue, t.OrderingKey} }
 
-// An asking is of which life the store was asked whether it is the turn of which task.
+// An asking is a life that asked the store for the turn of a task.
 type asking struct {
 	life *life
 	task bellman.ID
 }
 
-// lined notes a new task of an ordering key, which must stand behind all others.
+// lined records a new task of an ordering key. It must come after all others.
 func (g *ledger) lined(t *bellman.Task) {
 	if t.OrderingKey == "" {
 		return
@@ -39,8 +39,8 @@ func (g *ledger) lined(t *bellman.Task) {
 	g.chains[c] = all // where the clock was set back, one that has ended may stand behind one that came after it
 }
 
-// moves holds a change without a lease, by nobody's hand: of another's task it may be
-// said that it was superseded, or is again what it was, or that it is to be looked at now.
+// moves checks a change without a lease that no person made. Such a change may say that another
+// task superseded this one, or restore a former status, or move VisibleAt to now.
 func (g *ledger) moves(c *store.Change, was *bellman.Status, t *bellman.Task) bool {
 	to := c.To
 	if t.OrderingKey == "" || c.Attempt != nil {
@@ -56,8 +56,8 @@ func (g *ledger) moves(c *store.Change, was *bellman.Status, t *bellman.Task) bo
 	return to.State == was.State && to.Step == was.Step && to.Due.Equal(was.Due) && to.Trigger == was.Trigger && to.Attempts == was.Attempts
 }
 
-// superseding is the first task behind one that supersedes it, and what the store said
-// of it at some time; nil: there is none. A zero time is any time.
+// superseding returns the first task behind one that supersedes it, and what the store said about
+// it at some time; nil: there is none. A zero time means any time.
 func (g *ledger) superseding(t *bellman.Task, at time.Time) *account {
 	all := g.chains[chainOf(t)]
 	for _, id := range all[slices.Index(all, t.ID)+1:] {
@@ -69,7 +69,7 @@ func (g *ledger) superseding(t *bellman.Task, at time.Time) *account {
 	return nil
 }
 
-// pendingAt reports whether a task was pending at a time for certain.
+// pendingAt reports whether a task was certainly pending at a time.
 func (a *account) pendingAt(at time.Time) bool {
 	if a.added.After(at) || a.revived.After(at) {
 		return false
@@ -77,9 +77,9 @@ func (a *account) pendingAt(at time.Time) bool {
 	return !a.task.State.Ended() || a.ended.After(at)
 }
 
-// inTurn holds a request against the others of its ordering key: those before it have
-// ended, none of them is being made, and it was not superseded when its node was told
-// that it may go. That was for one attempt.
+// inTurn checks a request against the other tasks of its ordering key: those before it have ended,
+// none of them is being attempted, and it was not superseded when its node was told that it may go.
+// That answer holds for one attempt.
 func (g *ledger) inTurn(a *account, s *send) {
 	t := &a.task
 	if t.OrderingKey == "" {
@@ -124,7 +124,7 @@ func (g *ledger) inTurn(a *account, s *send) {
 	}
 }
 
-// freeSince is since when nothing of its ordering key stood before a task.
+// freeSince returns since when no task of its ordering key has come before a task.
 func (g *ledger) freeSince(t *bellman.Task) (since time.Time) {
 	all := g.chains[chainOf(t)]
 	for _, id := range all[:max(slices.Index(all, t.ID), 0)] {
@@ -135,8 +135,8 @@ func (g *ledger) freeSince(t *bellman.Task) (since time.Time) {
 	return since
 }
 
-// chain asks the store, and notes when it said that nothing stands in a task's way. That
-// it said otherwise later may have been to somebody else of the same process.
+// chain asks the store, and records when the answer was that nothing comes before the task. A later
+// answer that says otherwise may be for another caller in the same process.
 func (t *truth) chain(l *life, queue, orderingKey string, id bellman.ID, limit int) (store.Chain, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,7 +147,7 @@ func (t *truth) chain(l *life, queue, orderingKey string, id bellman.ID, limit i
 	return chain, err
 }
 
-// left holds that nobody stands in a line when all have ended.
+// left checks that no chain has tasks when all tasks have ended.
 func (w *world) left(g *ledger) {
 	for c, all := range g.chains {
 		left, err := w.truth.Store.Chain(context.Background(), c.queue, c.key, bellman.ID{}, 1)

@@ -57,8 +57,7 @@ func (i incident) String() string {
 	return fmt.Sprintf("%v of %d from %v for %v", i.what, i.who, i.at, i.length)
 }
 
-// A plan is all that a seed decides before anything happens: what is done, and
-// what goes wrong.
+// A plan is everything that a seed decides before the run: the calls, and the faults.
 type plan struct {
 	seed      uint64
 	nodes     int

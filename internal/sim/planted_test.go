@@ -22,7 +22,7 @@ var (
 	plantedTable = flag.String("sim.table", "", "where to append what was found")
 )
 
-// A bug is some edits of the source that take out a fence, a check or a wakeup.
+// A bug is some edits of the source that remove a fence, a check or a wakeup.
 type bug struct {
 	name  string
 	edits []edit
@@ -61,7 +61,7 @@ func plantable(t *testing.T, list string) (bugs []bug) {
 const turn = "BELLMAN_SIM_BUG"
 
 // plant returns the files of a copy of the source that has all bugs, by their names, and which
-// edits do not fit the source as it is by now.
+// edits no longer fit the source.
 func plant(bugs []bug) (files map[string]string, stale []string, err error) {
 	files = make(map[string]string)
 	for _, b := range bugs {
@@ -138,7 +138,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// build makes a binary of the tests of a package with some files in place of what they are.
+// build makes the test binary of a package in which some files are replaced.
 func build(ctx context.Context, dir, pkg string, files map[string]string) (bin string, err error) {
 	overlay := struct{ Replace map[string]string }{make(map[string]string)}
 	for name, text := range files {

@@ -78,12 +78,11 @@ func play(ctx context.Context, binary string, seed int64, story bool) (said stri
 	panic("the last try asks for no threads")
 }
 
-// aboutTask finds the task that something is wrong with, and in it what the story
-// calls it.
+// aboutTask matches a report about a task, and in it the name that the story gives the task.
 var aboutTask = regexp.MustCompile(`WRONG: task [0-9a-f]+-([0-9a-f]+-[0-9a-f]+-[0-9a-f]+)-`)
 
-// matter leaves of what a child says what is wrong, the story of the tasks with which
-// something is, and the end.
+// matter keeps the important lines of a child's output: the errors, the story of the tasks in the
+// errors, and the end.
 func matter(lines []string) (kept []string) {
 	const ending = 20
 	var tasks []string

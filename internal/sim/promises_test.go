@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// What a request is held against when it is sent: what it was made of is not old, nothing
-// that it is for is paused, no limit is passed, and it is not late without a reason.
+// The checks of a request when it is sent: its content is recent, nothing that it belongs to is
+// paused, no limit is exceeded, and it is not late without a reason.
 
 const (
 	mostOld     = 2 * time.Second        // that a node may go by a task as it was (engine/DESIGN.md, time)
@@ -22,13 +22,13 @@ const (
 	slack       = 150 * time.Millisecond // for what nodes do beside waiting
 )
 
-// A stop is what is known of a pause.
+// A stop is a pause as the ledger knows it.
 type stop struct {
-	since    time.Time // when the store had it
-	answered time.Time // when somebody was told; zero: nobody yet
+	since    time.Time // when the store had written it
+	answered time.Time // when the caller got the answer; zero: not yet
 }
 
-// documented follows the documents that say what is paused.
+// documented records the documents of pauses.
 func (g *ledger) documented(d *store.Doc) {
 	if d.Kind != "pause" {
 		return
@@ -42,7 +42,7 @@ func (g *ledger) documented(d *store.Doc) {
 	}
 }
 
-// fresh holds that a request is not made of a task as it was before somebody changed it.
+// fresh checks that a request is not made from a version that a person has replaced long before.
 func (g *ledger) fresh(a *account, s *send, iced bool) {
 	left, ok := a.left[s.version]
 	if !ok || iced {
@@ -55,7 +55,7 @@ func (g *ledger) fresh(a *account, s *send, iced bool) {
 	}
 }
 
-// flyingOf is the request of a task that is not recorded; nil: there is none.
+// flyingOf returns the request of a task that is not recorded; nil: there is none.
 func (g *ledger) flyingOf(a *account) *send {
 	for _, s := range slices.Backward(a.sends) {
 		if s.recorded.IsZero() {
@@ -65,7 +65,7 @@ func (g *ledger) flyingOf(a *account) *send {
 	return nil
 }
 
-// travel is how long a node's calls may take by now, there and back.
+// travel returns how long a call of a node may take now, both ways together.
 func (n *node) travel() time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -76,8 +76,8 @@ func (n *node) travel() time.Duration {
 	return 2 * lag
 }
 
-// unpaused holds that nothing a request is for has been paused for longer than a pause
-// takes to be known.
+// unpaused checks that nothing that a request belongs to has been paused for longer than a pause
+// takes to become known.
 func (g *ledger) unpaused(a *account, s *send, iced bool) {
 	if iced {
 		return
@@ -102,8 +102,8 @@ func (g *ledger) unpaused(a *account, s *send, iced bool) {
 	}
 }
 
-// limited holds that no limit of a queue is passed, by all nodes together. What was in
-// flight when a shard moved, or a node had other limits, goes on beside.
+// limited checks that all nodes together do not exceed a limit of a queue. Requests that were in
+// flight when a shard moved, or when a node had other limits, do not count.
 func (g *ledger) limited(a *account, s *send) {
 	w := s.life.world
 	lim, ok := w.plan.limits[a.task.Queue]
@@ -168,11 +168,11 @@ func (g *ledger) even(s *send) time.Time {
 	return g.uneven.Add(slack + 3*s.life.node.travel())
 }
 
-// rateOver is over how long a rate is looked at.
+// rateOver is the period over which a rate is checked.
 const rateOver = 10 * time.Second
 
-// rated holds a request against a rate: clocks may be a tenth too quick, and a node may be
-// one ahead.
+// rated checks a request against a rate. Clocks may be a tenth too fast, and each node may be one
+// request ahead.
 func (g *ledger) rated(rate float64, of string, s *send) {
 	if rate == 0 {
 		return
@@ -230,7 +230,7 @@ func (g *ledger) punctually(a *account, s *send, iced bool) {
 		most = mostOwnLate + s.life.node.travel()
 	}
 	if behind := a.changed.Sub(s.due); a.by != s.life && behind > sweptBack {
-		most += deepSweep // whoever wrote it has a clock that is far behind, or took long to commit it
+		most += deepSweep // its writer has a clock that is far behind, or took long to commit it
 	} else if a.by != s.life && behind > narrowSweep {
 		most += wideSweep
 	}
@@ -247,10 +247,10 @@ func (g *ledger) punctually(a *account, s *send, iced bool) {
 	}
 }
 
-// moving notes that limits are shared out otherwise from now on.
+// moving records that the shares of limits change now.
 func (g *ledger) moving() { g.uneven = time.Now() }
 
-// wellSoFar reports whether a receiver has always answered soon.
+// wellSoFar reports whether a receiver has always answered quickly.
 func (r *receiver) wellSoFar() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,6 +2,6 @@
 
 package sim
 
-// usual is how many seeds a test runs by itself: a run takes several times as long
-// under the race detector.
+// usual is how many seeds a test runs by default: a run takes several times as long under the race
+// detector.
 const usual = 10

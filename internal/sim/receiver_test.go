@@ -38,8 +38,8 @@ func newProfile(d *dice) profile {
 	)
 }
 
-// A receiver is who tasks are sent to. What a task wants is in its body: how many
-// requests are refused before one is accepted, if any is.
+// A receiver is a server to which tasks are sent. The body of a task says what the receiver does:
+// how many requests it refuses before it accepts one, if any.
 type receiver struct {
 	mu       sync.Mutex
 	profile  profile

@@ -9,8 +9,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// sent notes a request that leaves a node, and returns how many of its task did
-// before.
+// sent records a request that leaves a node, and returns how many requests of its task left before.
 func (g *ledger) sent(s *send) (nth int) {
 	a := g.tasks[s.task]
 	if a == nil {
@@ -88,25 +87,25 @@ func (g *ledger) doubted(a *account, s *send) {
 	}
 }
 
-// skewed reports whether the clock of a request's node was wrong by more than a clock may be.
+// skewed reports whether the clock of a request's node was wrong by more than is allowed.
 func (s *send) skewed() bool { return s.clock.Sub(s.begun).Abs() > store.MaxSkew }
 
 // mostLate is how late an attempt is when nothing is wrong: what another node took in is looked
 // for every second.
 const (
 	mostLate    = 1200 * time.Millisecond
-	mostOwnLate = 250 * time.Millisecond // what the node knew of
+	mostOwnLate = 250 * time.Millisecond // of a task that the node knew
 )
 
-// maxStill is how long after a process stood still it may still do what it was
-// about to: it asked whether it might before.
+// maxStill is how long after standing still a process may still send what it was about to send: it
+// had checked before that it may.
 const maxStill = time.Second
 
-// maxTaken is how long a node goes on that the database takes for dead while it trusts its leases.
+// maxTaken is how long a node that is dead for the database may still trust its leases and send.
 const maxTaken = store.LeaseTTL
 
-// arrived notes a request at its receiver, and returns the how manieth of its
-// task it is.
+// arrived records a request at its receiver, and returns its number among the requests of its task,
+// from 1.
 func (g *ledger) arrived(s *send) int {
 	a := g.tasks[s.task]
 	a.arrivals++
@@ -116,7 +115,7 @@ func (g *ledger) arrived(s *send) int {
 	return a.arrivals
 }
 
-// logged puts a line of an engine's log into the story.
+// logged adds a line of an engine's log to the story.
 func (g *ledger) logged(l *life, r slog.Record) {
 	r = r.Clone()
 	g.events = append(g.events, event{time.Now(), bellman.ID{}, -1, func() string {

@@ -1,7 +1,6 @@
-// Package sim runs several nodes of bellman in one process, over one store and in
-// fake time, while everything that can go wrong does, and checks the promises of
-// DESIGN.md section 1 from outside: at the store and at the receivers. It is
-// nothing but tests.
+// Package sim runs several nodes of bellman in one process, over one store and in fake time, while
+// everything that can fail does. It checks the promises of DESIGN.md section 1 from outside: at the
+// store and at the receivers. It consists of tests alone.
 //
 // In half of the seeds the store is exclusive: one node has it at a time, as the embedded one,
 // and no look each second hides a task that was forgotten. In four of ten the sizes of
@@ -36,12 +35,12 @@ const mostNodes = 5
 // tries is how often a seed that failed is run again, to say whether it does so each time.
 const tries = 3
 
-// tooLong is when a run is given up: fake time stands still while something does
-// not stop to work.
+// tooLong bounds a run in real time: fake time stands still while a goroutine does not stop
+// working.
 const tooLong = 4 * time.Minute
 
-// Each seed is a run of its own, in a process of its own, so that what it does
-// hangs on nothing but the seed.
+// Each seed is a run of its own, in a process of its own, so that its course depends on the seed
+// alone.
 func TestSim(t *testing.T) {
 	if *one >= 0 && *here {
 		alone(t, uint64(*one))
@@ -97,8 +96,7 @@ func TestSim(t *testing.T) {
 	}
 }
 
-// tale tells all that happened, or what concerns the tasks with which something
-// is wrong.
+// tale describes everything that happened, or what concerns the tasks that broke a promise.
 func (g *ledger) tale(all bool) string {
 	shards := make(map[int]bool)
 	for id := range g.bad {

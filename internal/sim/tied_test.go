@@ -14,17 +14,16 @@ import (
 // canTie says that this build can tie a process to its seed, if the system lets it.
 const canTie = true
 
-// runTied runs a command in which all chance comes from a seed and nothing from
-// real time. Two things in Go's runtime would be different each time.
+// runTied runs a command in which all chance comes from a seed, and nothing depends on real time.
+// Two things in the Go runtime would differ each time.
 //
-// It makes its own chance, by which it orders maps, selects and the timers of one
-// instant, of 16 bytes that the kernel leaves beside the arguments. The process is
-// held where it begins, and what the seed gives is written there.
+// First, the runtime seeds its own random numbers, which order maps, selects and simultaneous
+// timers, with 16 bytes that the kernel leaves beside the arguments. The process is stopped at its
+// start, and bytes from the seed are written there.
 //
-// It interrupts a goroutine that has run for ten real milliseconds, and on a busy
-// machine that is any of them. The thread that does so is the first that the
-// runtime starts, and nothing else of what it is for happens here: it is held
-// until the process ends.
+// Second, the runtime interrupts a goroutine that has run for ten real milliseconds; on a busy
+// machine that can be any goroutine. The thread that interrupts is the first that the runtime
+// starts, and its other duties do not matter here. It is stopped until the process ends.
 func runTied(cmd *exec.Cmd, seed uint64) error {
 	runtime.LockOSThread() // the one that starts it is the one that holds it
 	defer runtime.UnlockOSThread()
@@ -46,8 +45,8 @@ func runTied(cmd *exec.Cmd, seed uint64) error {
 	}
 }
 
-// tie writes the seed into a process that is about to begin, holds the first thread
-// that it starts, and lets it go.
+// tie writes the seed into a process that is about to start, stops the first thread that it starts,
+// and lets the process go on.
 func tie(pid int, d *dice) (monitor int, err error) {
 	if err := stopped(pid); err != nil {
 		return 0, err

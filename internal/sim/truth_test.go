@@ -12,19 +12,19 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A truth is the database: the real store, and beside it the ledger, which sees
-// everything in the order in which the store does it.
+// A truth is the database: the real store, and beside it the ledger, which sees every change in the
+// order in which the store makes it.
 type truth struct {
 	store.Store
 	mu sync.Mutex
 	*ledger
 
 	sole     bool              // it is exclusive
-	opened   *life             // whose it is then
-	heirless map[uint16]string // of its shards, the owners that were gone when it was opened
-	replica  *replica          // that may take its place; nil: there is none
+	opened   *life             // the life that has the exclusive store open
+	heirless map[uint16]string // by shard: the owner that was gone when the store was opened
+	replica  *replica          // the replica that a fail-over promotes; nil: there is none
 	moment   time.Time         // of the last commit
-	times    int               // commits at that moment
+	times    int               // number of commits at that moment
 }
 
 // stands ends the process when somebody commits again and again while time stands still: the run
@@ -166,7 +166,7 @@ func copied(b *store.Batch) *store.Batch {
 	return c
 }
 
-// answer writes into b what became of its copy.
+// answer copies the results of the copy into b.
 func answer(b, done *store.Batch) {
 	for i := range b.Adds {
 		b.Adds[i].Existing, b.Adds[i].Err = done.Adds[i].Existing, done.Adds[i].Err

@@ -12,14 +12,14 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A mood is what the answers to a task's requests say beside yes and no.
+// A mood is what the answers to a task's requests contain besides acceptance and refusal.
 type mood int
 
 const (
 	withData   mood = 1 << iota // each has data
-	withDue                     // the first says when to come again
-	withFollow                  // the first, and the one that accepts, want another task
-	withRetry                   // those that refuse ask to wait
+	withDue                     // the first has a due time
+	withFollow                  // the first, and the one that accepts, have a follow-up task
+	withRetry                   // the refusals have Retry-After
 	unsent                      // the first attempt sends nothing
 )
 
@@ -34,7 +34,7 @@ func newMood(d *dice) (m mood) {
 	return m
 }
 
-// words adds to the verdict on a task's k-th request what its mood has.
+// words adds to the verdict on a task's k-th request what its mood says.
 func (w *world) words(v *bellman.Verdict, s script, k int, clock time.Time) {
 	if s.mood.has(withData) {
 		v.Data = fmt.Appendf(nil, "%d", k)
@@ -53,13 +53,13 @@ func (w *world) words(v *bellman.Verdict, s script, k int, clock time.Time) {
 	}
 }
 
-// Serial numbers of tasks that others bring about.
+// Serial numbers of follow-up tasks.
 const (
 	follows = 10_000_000
 	sequels = 100_000_000
 )
 
-// sequel is what queue pay tells of a task's end.
+// sequel is Queue.Ended of the queue pay.
 func (w *world) sequel(t *bellman.Task) []bellman.Task {
 	s := read(t.Body)
 	s = script{serial: sequels + s.serial, receiver: s.receiver}
@@ -68,7 +68,7 @@ func (w *world) sequel(t *bellman.Task) []bellman.Task {
 
 func sequelKey(t *bellman.Task) string { return fmt.Sprintf("%v of %v", t.State, t.ID) }
 
-// heeded holds that what a verdict says is done, where nobody changed the task meanwhile.
+// heeded checks that a verdict is applied, unless a person changed the task meanwhile.
 func (g *ledger) heeded(c *store.Change, a *account, was *bellman.Status, s *send) {
 	if s == nil || was.Version != s.version || was.Before != nil || c.Attempt.Result == bellman.Unknown {
 		return
@@ -163,7 +163,7 @@ func (guided) Route(_ context.Context, t *bellman.Task) (g bellman.Route, _ erro
 
 func merchantNo(receiver int) string { return fmt.Sprint("M", receiver) }
 
-// beside hands tasks in together with a document that must be as it was.
+// beside adds tasks together with a document that must be unchanged.
 func (w *world) beside(ctx context.Context, e *engine.Engine, tasks []*bellman.Task, answers *[]bellman.Added) error {
 	const kind, name = "sim", "serial"
 	was, err := store.ReadDoc(ctx, w.truth.at(), kind, name)
@@ -191,7 +191,7 @@ func (w *world) beside(ctx context.Context, e *engine.Engine, tasks []*bellman.T
 	return nil
 }
 
-// prune deletes, and holds that nothing was deleted too soon.
+// prune deletes ended tasks, and checks that none was deleted too early.
 func (t *truth) prune(l *life, state bellman.State, before time.Time, limit int) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,15 +11,14 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A wire is how one life of a node reaches the database: the store that its
-// engine is given. Every call takes its time out and back, and whatever the
-// weather is happens to it on the way.
+// A wire is the connection of one life of a node to the database: the store that its engine gets.
+// Every call takes time in both directions, and the faults of the moment happen to it on the way.
 type wire struct {
 	life  *life
-	calls [kinds]int // per kind, for the dice
+	calls [kinds]int // number of calls of each kind, for the dice
 }
 
-// kind says what a call is, for the dice.
+// A kind is the kind of a call, for the dice.
 type kind int
 
 const (
@@ -40,10 +39,10 @@ var (
 	errGlitch = errors.New("the connection broke before anything was done")
 )
 
-// mostSilence is how long a call waits at most on a connection behind which nobody answers.
+// mostSilence bounds the wait on a connection whose other end is silent.
 const mostSilence = 15 * time.Second
 
-// silent is what becomes of a call that nobody answers; false: it is another one.
+// silent makes a call wait that gets no answer. It returns false for other calls.
 func (w *wire) silent(ctx context.Context, k kind) bool {
 	n := w.life.node
 	n.mu.Lock()
@@ -64,7 +63,7 @@ func (w *wire) silent(ctx context.Context, k kind) bool {
 	return dead
 }
 
-// A trip is what becomes of one call.
+// A trip is the fate of one call.
 type trip struct {
 	*dice
 	out, back time.Duration
@@ -87,8 +86,8 @@ func (w *wire) trip(k kind) trip {
 	return trip{d, d.between(lag/8, lag), d.between(lag/8, lag)}
 }
 
-// leave is the way out of the process: one that stands still sends nothing until
-// it goes on, and without a network nothing goes out.
+// leave is the way out of the process: a process that stands still sends nothing until it goes on,
+// and without a network nothing leaves.
 func (w *wire) leave(ctx context.Context, t trip) error {
 	l := w.life
 	if err := l.thaw(ctx); err != nil {
@@ -124,7 +123,7 @@ func ask[T any](ctx context.Context, w *wire, f func() (T, error)) (v T, err err
 	return v, w.home(ctx, t)
 }
 
-// home is the way back.
+// home is the way of the answer.
 func (w *wire) home(ctx context.Context, t trip) error {
 	l := w.life
 	if err := l.sleep(ctx, t.back); err != nil {
@@ -139,8 +138,8 @@ func (w *wire) home(ctx context.Context, t trip) error {
 	return nil
 }
 
-// hold makes a call that changes who holds what: its answer may be lost after it
-// was done, and when the process dies it may still be done.
+// hold makes a call that changes the owners of shards. Its answer may be lost after the change, and
+// the change may still happen after the process has died.
 func hold[T any](ctx context.Context, w *wire, f func() (T, error)) (v T, err error) {
 	t := w.trip(holding)
 	if err := w.leave(ctx, t); err != nil {
@@ -171,7 +170,7 @@ func hold[T any](ctx context.Context, w *wire, f func() (T, error)) (v T, err er
 	return v, err
 }
 
-// A commit on its way goes on without whoever sent it.
+// A commit on its way goes on after its sender has given up.
 func (w *wire) Commit(ctx context.Context, b *store.Batch) error {
 	l := w.life
 	if w.Use().Exclusive { // nothing is on its way that its sender has given up
@@ -208,7 +207,7 @@ func (w *wire) Commit(ctx context.Context, b *store.Batch) error {
 	}
 	sent := copied(b)
 	arrives, waits, never := t.out, time.Duration(-1), false
-	if w.silent(ctx, committing) { // it was done, or nobody heard it
+	if w.silent(ctx, committing) { // it was done, or did not arrive
 		never, waits = t.percent(50), arrives+time.Millisecond
 	}
 	if waits < 0 && t.permille(l.node.losing(time.Now())) {
@@ -376,5 +375,5 @@ func (w *wire) Audits(ctx context.Context, before time.Time, limit int) ([]store
 	return ask(ctx, w, func() ([]store.Audit, error) { return w.life.world.truth.at().Audits(ctx, before, limit) })
 }
 
-// Close leaves the database open: it is everybody's.
+// Close leaves the database open, because all nodes share it.
 func (w *wire) Close() error { return nil }

@@ -13,8 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A world is one run: nodes, a database, receivers, callers, and what befalls
-// them.
+// A world is one run: nodes, a database, receivers, callers, and the faults that happen to them.
 type world struct {
 	seed      uint64
 	plan      *plan
@@ -278,8 +277,7 @@ func (w *world) again(n *node, after time.Duration) {
 	n.start()
 }
 
-// stormy reports whether commits of a node could fail at some moment of a stretch
-// of time.
+// stormy reports whether commits of a node could fail at some moment of a period.
 func (w *world) stormy(node int, from, to time.Time) bool {
 	return !w.stormEnd(node, from, to).IsZero()
 }
@@ -374,8 +372,8 @@ func (w *world) heal() {
 	w.calmly()
 }
 
-// settle waits until every task has ended, for as long as a schedule and a task
-// that was set aside may take.
+// settle waits until every task has ended, as long as a schedule and a quarantined or deferred task
+// may take.
 func (w *world) settle() {
 	most := 90 * time.Minute
 	if w.plan.days {
@@ -396,9 +394,8 @@ func (w *world) settle() {
 	}
 }
 
-// reach calls f with a life of some node as a caller would, for most at most, and
-// reports whether the answer came home. A call to a process that stands still
-// waits.
+// reach calls f with some node that is alive, as a caller would, for most at the longest, and
+// reports whether the answer arrived. A call to a process that stands still waits.
 func (w *world) reach(d *dice, most time.Duration, f func(ctx context.Context, e *engine.Engine) error) (l *life, err error) {
 	n := w.nodes[d.n(len(w.nodes))]
 	if l = n.current(); l == nil {

@@ -63,8 +63,7 @@ func numberOf(t testing.TB, certificate string) string {
 	return number
 }
 
-// An application with certificates says which it has, and an answer which key it
-// is signed with.
+// An application with certificates sends their numbers, and an answer names the key that signed it.
 func TestCertificates(t *testing.T) {
 	p, next, strange := newPlatform(t), newPlatform(t), newPlatform(t)
 	elliptical, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -34,8 +34,7 @@ const (
 // 20:00 on that day in Beijing.
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// A platform is a loopback Alipay: it checks a request as Alipay's documents say,
-// and answers it.
+// A platform is a loopback Alipay. It checks requests as Alipay's documents say, and answers them.
 type platform struct {
 	t          testing.TB
 	app, own   *rsa.PrivateKey // the application's, and Alipay's
@@ -324,8 +323,8 @@ func TestCloseAndReverse(t *testing.T) {
 	}
 }
 
-// Two of Alipay's keys count while one follows the other, and an application may
-// act for a merchant.
+// Two of Alipay's keys are valid during a change of keys, and an application may act for a
+// merchant.
 func TestKeysAndToken(t *testing.T) {
 	p, other := newPlatform(t), newPlatform(t)
 	p.token = "201510BBb507dc9f5efe41a0b98ae22f01519X62"
@@ -425,8 +424,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// However a channel or its options are printed, the key and the token do not
-// show; and a request that fails shows neither.
+// No form of printing a channel or its options shows the key or the token. Nor does the error of a
+// failed request.
 func TestSecretsAreHidden(t *testing.T) {
 	p := newPlatform(t)
 	const token = "201510BBb507dc9f5efe41a0b98ae22f01519X62"

@@ -16,8 +16,8 @@ import (
 
 const node = "alipay_trade_query_response"
 
-// newKey returns an RSA key, its private half as Alipay's key tool writes it and
-// its public half as Alipay's console shows it.
+// newKey returns an RSA key: its private half as Alipay's key tool writes it, and its public half
+// as Alipay's console shows it.
 func newKey() (key *rsa.PrivateKey, private, public string) {
 	key = keytest.RSA()
 	return key, base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key)), barePublic(key)
@@ -73,8 +73,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// What is signed comes out to the byte, whatever stands around it; and what comes
-// out is one value of the body, in one piece.
+// The signed text is returned byte for byte, whatever surrounds it, and is one contiguous value of
+// the body.
 func FuzzOpen(f *testing.F) {
 	f.Add("", `{"code":"10000"}`, `,"sign":"c2ln"`)
 	f.Add(`"sign":"c2ln",`, ` {"a":"}\",\"sign\":\"x"} `, "")
@@ -154,8 +154,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// The form of the example in Alipay's documents: sorted, not encoded, without
-// what is empty and without sign, with sign_type.
+// The form of the example in Alipay's documents: sorted, not encoded, without empty fields and
+// sign, with sign_type.
 func TestSigned(t *testing.T) {
 	form := url.Values{
 		"method": {"alipay.trade.query"}, "app_id": {"2014072300007148"}, "charset": {"utf-8"}, "sign_type": {"RSA2"},

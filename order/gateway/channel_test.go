@@ -183,8 +183,7 @@ func TestReverse(t *testing.T) {
 	}
 }
 
-// What came of an attempt that was cut off decides nothing, be it all that there
-// was to come but its end.
+// The answer to an attempt that was cut off decides nothing, even if only its end is missing.
 func TestCutOff(t *testing.T) {
 	o := (&shop{Server: &httptest.Server{URL: "http://gw.internal"}}).options(t)
 	o.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {

@@ -251,9 +251,9 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// Whatever the values are: if they are not refused, method, host, the number of
-// the path's segments, the names of parameters and headers, and the shape of the
-// body stay those of the template, and each value arrives as it was.
+// For all values that are not refused, the method, the host, the number of segments of the path,
+// the names of parameters and headers, and the shape of the body stay those of the template, and
+// each value arrives unchanged.
 func FuzzFill(f *testing.F) {
 	for _, v := range []string{"A1", "../x", "a/b?c=d#e", "%2e%2e", "a\r\nX-A: 1", "订单", `","x":"`, "<a>&]]>", "..", "", "a&b=c;d+e", "\xff", "1.5", "@evil/", `\`} {
 		f.Add(v, "m", "7")
@@ -405,8 +405,7 @@ func blank(v any) any {
 	return v
 }
 
-// A token need not stand in the configuration, and is not looked at for
-// placeholders.
+// A token may be kept outside the configuration. It is not searched for placeholders.
 func TestHeaderFromElsewhere(t *testing.T) {
 	t.Setenv("GATEWAY_TOKEN", "Bearer {order_no}")
 	r, err := compileOne(Request{URL: host + "/{order_no}", Headers: map[string]string{"Authorization": "env:GATEWAY_TOKEN"}}, "GET")

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/order/states"
 )
 
-// words are what a body must hold for a preset to decide an order by it: what
-// names the field, and one of the values.
+// words are the texts without which a body cannot decide an order by a preset: the name of the
+// field, and one of the values.
 var words = map[string]struct{ field, values []string }{
 	"wechat_v2":     {[]string{"trade_state", "return_code", "result_code"}, []string{"SUCCESS", "REFUND", "CLOSED", "REVOKED", "PAYERROR"}},
 	"wechat_v3":     {[]string{"trade_state"}, []string{"SUCCESS", "REFUND", "CLOSED", "REVOKED", "PAYERROR"}},
@@ -27,8 +27,8 @@ var words = map[string]struct{ field, values []string }{
 	"stripe":        {[]string{"payment_intent", "status"}, []string{"succeeded", "canceled"}},
 }
 
-// plain returns a body without the marks of CDATA, and whether its words are as
-// they read: nothing is escaped, or parted by a comment.
+// plain returns a body without the marks of CDATA. It also reports whether words can be searched in
+// the body: nothing is escaped, or split by a comment.
 func plain(name string, body []byte) (string, bool) {
 	text := strings.NewReplacer("<![CDATA[", "", "]]>", "").Replace(string(body))
 	hidden := strings.Contains(text, `\u`)
@@ -38,8 +38,8 @@ func plain(name string, body []byte) (string, bool) {
 	return text, !hidden
 }
 
-// Any bytes at any status are read without a panic, the same when read again; and
-// what decides an order says so in the preset's own fields, at a status that may.
+// Any bytes at any status are read without a panic, and again with the same result. An answer that
+// decides an order contains the preset's own fields, and has a status that may decide.
 func FuzzQuery(f *testing.F) {
 	for _, tt := range rows {
 		f.Add(tt.status, []byte(tt.body), int64(600))

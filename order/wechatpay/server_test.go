@@ -90,8 +90,8 @@ func (a answer) write(w http.ResponseWriter) {
 
 var authorizationForm = regexp.MustCompile(`^WECHATPAY2-SHA256-RSA2048 mchid="(\d+)",nonce_str="([0-9A-Za-z]{16,32})",signature="([^"]+)",timestamp="(\d+)",serial_no="([0-9A-F]+)"$`)
 
-// checkRequest says what WeChat Pay would refuse of a request, as its documents
-// have it; empty: nothing.
+// checkRequest returns why WeChat Pay would reject a request, by its documents; empty: it would
+// not.
 func checkRequest(r *http.Request, body []byte) string {
 	if r.Header.Get("Accept") != "application/json" {
 		return "Accept is not application/json"
@@ -115,8 +115,8 @@ func checkRequest(r *http.Request, body []byte) string {
 	return ""
 }
 
-// serve starts a server that answers what a says, if the request is in order and
-// is the one that is wanted, and returns the channel to it.
+// serve starts a server that returns a if the request is valid and equals want. It returns a
+// channel to that server.
 func serve(t testing.TB, o Options, want string, a answer) *Channel {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -158,8 +158,7 @@ func closing(t testing.TB, o Options, a answer) order.CloseAnswer {
 	return serve(t, o, closeRequest, a).Close(t.Context(), &order.Order{OrderNo: orderNo, Created: now.Add(-time.Hour)})
 }
 
-// trade is the answer to a query, in the form of the example in WeChat Pay's
-// documents.
+// trade is an answer to a query, in the form of the example in WeChat Pay's documents.
 func trade(state string) string {
 	return `{"amount":{"currency":"CNY","payer_currency":"CNY","payer_total":1,"total":1},"appid":"wxd678efh567hg6787",` +
 		`"attach":"","bank_type":"OTHERS","mchid":"` + mchID + `","out_trade_no":"` + orderNo + `","payer":{"openid":"oUpF8uMuAJO_M2pxb1Q9zNjWeS6o"},` +

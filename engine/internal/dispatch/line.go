@@ -7,9 +7,9 @@ import (
 
 const (
 	oldEach = 8                      // at least each eighth item of a line is the oldest retry
-	oldLate = 5 * int64(time.Second) // if the oldest retry is later than this,
-	lateNth = 2                      // it is each second item,
-	lateFew = 4                      // or each fourth with YoungFirst
+	oldLate = 5 * int64(time.Second) // an oldest retry that is later than this goes more often:
+	lateNth = 2                      // it is each second item
+	lateFew = 4                      // with YoungFirst, each fourth
 )
 
 // ages is the number of age classes with YoungFirst: 0, 1, 2–3, 4–7, 8–15, and 16 or more attempts.

@@ -47,29 +47,29 @@ type stretch struct {
 	now, before sent
 }
 
-// A bound is a share of a sample, the number of standard deviations above it that chance explains,
-// and the least number of answers.
-type bound struct {
+// A threshold is a share of a sample, the number of standard deviations above it that chance
+// explains, and the least number of answers.
+type threshold struct {
 	share, sigma float64
 	least        int32
 }
 
 // The share of answers that ask for less above which something happens.
 var (
-	paceBegin  = bound{1.0 / 10, 2, 4} // a pace begins
-	paceAgain  = bound{1.0 / 16, 1, 2} // the pace falls
-	limitFalls = bound{1.0 / 20, 2, 4} // the limit of attempts in flight is halved
+	paceBegin  = threshold{1.0 / 10, 2, 4} // a pace begins
+	paceAgain  = threshold{1.0 / 16, 1, 2} // the pace falls
+	limitFalls = threshold{1.0 / 20, 2, 4} // the limit of attempts in flight is halved
 )
 
 // sent counts attempts that were started, and answers to them that asked for less.
 type sent struct{ starts, asked int32 }
 
-// started counts an attempt. A stretch ends after long if it has few attempts or more, and in any
-// case after paceMost.
-func (w *stretch) started(now, long int64, few int32) {
-	if since := now - w.from; since >= long && w.now.starts >= few || since >= paceMost {
+// started counts an attempt. A stretch ends after long if it has at least enough attempts, and in
+// any case after paceMost.
+func (w *stretch) started(now, long int64, enough int32) {
+	if since := now - w.from; since >= long && w.now.starts >= enough || since >= paceMost {
 		w.last, w.before = w.from, w.now
-		if since >= max(2*long, paceMost) || few == 0 && since >= 2*long {
+		if since >= max(2*long, paceMost) || enough == 0 && since >= 2*long {
 			w.last, w.before = now, sent{}
 		}
 		w.from, w.now = now, sent{}
@@ -86,9 +86,9 @@ func (w *stretch) perSecond(now int64) float64 {
 	return float64(w.sum().starts) * 1e9 / float64(max(now-w.last, paceLeast))
 }
 
-// tooMany reports whether the share of answers that asked for less is above a bound by more than
-// chance explains.
-func (s sent) tooMany(b bound) bool {
+// tooMany reports whether the share of answers that asked for less is above a threshold by more
+// than chance explains.
+func (s sent) tooMany(b threshold) bool {
 	n := float64(s.starts)
 	return s.asked >= b.least && float64(s.asked) > b.share*n+b.sigma*math.Sqrt(b.share*(1-b.share)*n)
 }
@@ -109,13 +109,13 @@ func (p *pace) started(now int64, more bool, configured int64) {
 }
 
 // asked applies an answer that asks for less, to an attempt that began at started: the pace falls,
-// once for all attempts in flight. hand is the number of items that wait or are in flight. asked
+// once for all attempts in flight. items is the number of items that wait or are in flight. asked
 // reports whether there is a pace.
-func (p *pace) asked(now, started int64, hand int) bool {
+func (p *pace) asked(now, started int64, items int) bool {
 	if started >= p.fell {
 		p.sample.now.asked++
 	}
-	few := hand < atHand && p.lately.sum().starts < atHand
+	few := items < atHand && p.lately.sum().starts < atHand
 	switch {
 	case p.every == 0 && (few || !p.sample.sum().tooMany(paceBegin)):
 		return false

@@ -36,7 +36,7 @@ const (
 	baseKept   = 5 * int64(time.Second)       // how long a measurement is compared with later ones
 	minHold    = 500 * int64(time.Millisecond)
 	maxHold    = 30 * int64(time.Second)
-	few        = 8                       // least share of the ceiling, for small pools
+	leastShare = 8                       // slots of the ceiling, for small pools
 	peakOver   = 10 * int64(time.Second) // the pool shrinks by its peak over this time
 )
 
@@ -74,7 +74,7 @@ func newPool(floor, ceiling int) pool {
 
 // resize sets the bounds of the limit. A limit within the bounds stays.
 func (p *pool) resize(floor, ceiling int) {
-	p.top, p.ceiling = max(ceiling-ceiling/4, min(ceiling, few)), ceiling
+	p.top, p.ceiling = max(ceiling-ceiling/4, min(ceiling, leastShare)), ceiling
 	p.floor = min(floor, p.top)
 	p.limit = min(max(p.limit, p.floor), p.top)
 	p.base, p.baseRate, p.measuring = 0, 0, false // it was measured within other bounds
@@ -91,9 +91,9 @@ func (p *pool) room(t tier) bool {
 	case moreOfQuick:
 		return p.inFlight < most && p.held[quick] < p.limit
 	case moreOfSlow:
-		return p.inFlight < most && others < max(c/2, few)
+		return p.inFlight < most && others < max(c/2, leastShare)
 	default:
-		return p.inFlight < most && others < max(c/8, few)
+		return p.inFlight < most && others < max(c/8, leastShare)
 	}
 }
 

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
@@ -134,11 +135,8 @@ func (c *core) attach(l *line, rules Rules) {
 // forgets it.
 func (c *core) detach(l *line) {
 	e := l.endpoint
-	for i := range e.lines {
-		if e.lines[i] == l {
-			e.lines = append(e.lines[:i], e.lines[i+1:]...)
-			break
-		}
+	if i := slices.Index(e.lines, l); i >= 0 {
+		e.lines = slices.Delete(e.lines, i, i+1)
 	}
 	if len(e.lines) == 0 {
 		c.bare++

@@ -134,8 +134,8 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// A channel that says nothing costs the time of one attempt, whether it hangs
-// before its answer or within.
+// A channel that does not answer costs the time of one attempt, whether it hangs before its answer
+// or within it.
 func TestHang(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -236,8 +236,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// Whatever a transport says, no secret of the address comes into the log, and no
-// second line.
+// Whatever error a transport returns, the log gets no secret of the address, and no second line.
 func TestErrorKeepsSecrets(t *testing.T) {
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://shop:h%75sh@channel.example/q?key=s3cret", nil)
 	if err != nil {
