@@ -14,8 +14,7 @@ const (
 	pruneEvery  = 10 * time.Second
 	pruneIdle   = time.Minute // after a prune that deleted nothing
 	pruneBatch  = 500
-	pruneAtOnce = 20          // batches of one state before other work, at most
-	bigStep     = time.Second // the wall clock was set if it differs from the engine's by at least this
+	pruneAtOnce = 20 // batches of one state before other work, at most
 )
 
 // keepHouse is the goroutine for periodic work.
@@ -23,7 +22,7 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 	ticker := time.NewTicker(houseEvery)
 	defer ticker.Stop()
 	var swept, prune time.Time // the last sweep; the next prune
-	stepped := false
+	step := wallStep{leases: e.leases, log: e.log}
 	for {
 		select {
 		case <-ctx.Done():
@@ -33,12 +32,7 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 			continue
 		case <-ticker.C:
 		}
-		if ahead := e.clock.Follow(houseEvery); ahead.Abs() < bigStep {
-			stepped = false
-		} else if !stepped {
-			stepped = true
-			e.log.Warn("the wall clock was set; it is followed slowly, so that gaps between attempts stay right", "ahead", ahead)
-		}
+		e.clock.Follow(houseEvery, step.believe)
 		now := e.clock.Now()
 		e.intake.limit(ctx, now)
 		if claimed, gave := e.leases.Moved(); claimed+gave > 0 {

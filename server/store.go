@@ -319,7 +319,7 @@ func (u *unmoved) Commit(ctx context.Context, b *store.Batch) error {
 		return err
 	}
 	if err := u.refuse(ctx); err != nil {
-		return fmt.Errorf("%w: %w", bellman.ErrUnknown, err)
+		return fmt.Errorf("%w: %v", bellman.ErrUnknown, err) // ErrUnreachable would say that nothing was written
 	}
 	return nil
 }

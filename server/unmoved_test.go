@@ -51,6 +51,11 @@ func TestAddAfterMove(t *testing.T) {
 		if err := add(); !errors.Is(err, bellman.ErrUnknown) {
 			t.Errorf("Commit() after the move = %v; want ErrUnknown", err)
 		}
+		s.refuse = func(context.Context) error { return bellman.ErrUnreachable }
+		if err := add(); !errors.Is(err, bellman.ErrUnknown) || errors.Is(err, bellman.ErrUnreachable) {
+			t.Errorf("Commit() = %v if the mark cannot be read; want ErrUnknown alone, because the task was written", err)
+		}
+		s.refuse = func(ctx context.Context) error { return migrate.Refuse(ctx, from) }
 		if err := s.Beat(t.Context(), node.Name); !errors.Is(err, bellman.ErrFenced) {
 			t.Errorf("Beat() = %v; want ErrFenced", err)
 		}

@@ -42,10 +42,10 @@ func (p *pace) read(moment time.Time) time.Time {
 	return p.at.Add(elapsed + time.Duration(float64(min(elapsed, p.span))*p.slew))
 }
 
-// Follow sets the rate at which the clock approaches the wall clock during the next period. It
-// returns how far the wall clock is ahead: the least possible value, if the machine was busy in
-// between. Call it once a period.
-func (c *Clock) Follow(period time.Duration) time.Duration {
+// Follow sets the rate at which the clock approaches the wall clock during the next period. It asks
+// believe whether it may: how far the wall clock is ahead is the least possible value, if the
+// machine was busy in between. If it may not, the clock runs like real time. Call it once a period.
+func (c *Clock) Follow(period time.Duration, believe func(ahead time.Duration) bool) {
 	p := c.pace.Load()
 	before, wall, moment := time.Now(), c.Wall().Round(0), time.Now()
 	at := p.read(moment)
@@ -54,8 +54,10 @@ func (c *Clock) Follow(period time.Duration) time.Duration {
 		ahead = least
 	}
 	slew := min(max(float64(ahead)/float64(period), -maxSlew), maxSlew)
+	if !believe(ahead) {
+		slew = 0
+	}
 	c.pace.Store(&pace{from: moment, at: at, slew: slew, span: period})
-	return ahead
 }
 
 // Until returns how long to sleep until the clock's time is at, or a little later. It is not

@@ -6,6 +6,8 @@ import (
 	"time"
 )
 
+func always(time.Duration) bool { return true }
+
 // The wall clock is set ahead or back. The engine's clock neither stops nor runs backwards, changes
 // a gap by at most a tenth, and catches up in the end.
 func TestClockStep(t *testing.T) {
@@ -19,7 +21,7 @@ func TestClockStep(t *testing.T) {
 			off = step
 			last := c.Now()
 			for i := range 12 * 3600 {
-				c.Follow(time.Second)
+				c.Follow(time.Second, always)
 				time.Sleep(time.Second)
 				now := c.Now()
 				if gap := now.Sub(last); gap < 900*time.Millisecond || gap > 1100*time.Millisecond {
@@ -42,7 +44,7 @@ func TestClockLeftAlone(t *testing.T) {
 			var off time.Duration
 			c := New(func() time.Time { return time.Now().Add(off) })
 			off = step
-			c.Follow(time.Second)
+			c.Follow(time.Second, always)
 			want := c.Now().Add(time.Hour)
 			time.Sleep(c.Until(want))
 			if late := c.Now().Sub(want); late < 0 || late > time.Microsecond {
@@ -60,7 +62,7 @@ func TestClockUntil(t *testing.T) {
 	for _, step := range []time.Duration{0, time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			c := New(func() time.Time { return time.Now().Add(step) })
-			c.Follow(time.Second)
+			c.Follow(time.Second, always)
 			want := c.Now().Add(700 * time.Millisecond)
 			time.Sleep(c.Until(want))
 			if late := c.Now().Sub(want); late < 0 || late > time.Microsecond {
@@ -90,7 +92,7 @@ func TestClockIsReadOnABusyMachine(t *testing.T) {
 				if ahead := time.Until(c.Now()); ahead > 0 {
 					t.Fatalf("busy %s: the clock is %v ahead of the wall clock after %d s; want it never ahead", busy.name, ahead, i)
 				}
-				c.Follow(time.Second)
+				c.Follow(time.Second, always)
 				time.Sleep(time.Second)
 			}
 		})

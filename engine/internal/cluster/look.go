@@ -153,6 +153,9 @@ func (m *Member) survey(nodes []store.Node, shards []store.Shard) {
 		if n.Name == self {
 			r.live = append(r.live, n.Name)
 			r.ahead = n.Beat.Add(now.Sub(beat)).Sub(m.clock.Now())
+			if !m.sole {
+				m.measured.Store(&measured{r.ahead, now})
+			}
 			continue
 		}
 		expires := moment(n.Beat).Add(leaseTTL)

@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman/engine/internal/clock"
@@ -84,6 +85,14 @@ type Member struct {
 	wall     func() time.Time // nil: no other process can own a shard
 	beatWall time.Time        // wall clock when the last answered heartbeat was sent
 	resumed  time.Time        // when such a pause was last found, on the monotonic clock
+
+	measured atomic.Pointer[measured] // nil: not yet, or the store has the clock of this process
+}
+
+// A measured says how far the store's clock was ahead of this node's at a look.
+type measured struct {
+	ahead time.Duration
+	at    time.Time // on the monotonic clock
 }
 
 // A Host attempts the tasks of a member's shards. The member calls Gained, Left, Lost and Stick
@@ -255,6 +264,16 @@ func (m *Member) ResumedAt() time.Time {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.resumed
+}
+
+// StoreAhead returns how far the store's clock was ahead of this node's when it was last measured,
+// give or take the time of a lease. at is that moment, on the monotonic clock; zero: it was never
+// measured, or the store has the clock of this process.
+func (m *Member) StoreAhead() (ahead time.Duration, at time.Time) {
+	if s := m.measured.Load(); s != nil {
+		return s.ahead, s.at
+	}
+	return 0, time.Time{}
 }
 
 // Sole reports whether no other process writes to the store.
