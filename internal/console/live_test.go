@@ -2,7 +2,11 @@ package console
 
 import (
 	"bufio"
+	"io"
 	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,4 +60,30 @@ func TestLiveTellsOfChangesAndEndsWithTheSession(t *testing.T) {
 	}
 	lines = bufio.NewScanner(again.Body)
 	next("event: over")
+}
+
+// An open page ends if its key may no longer be used from where it is.
+func TestLiveEndsWithTheAddressesOfItsKey(t *testing.T) {
+	s := open(t, testKeys...)
+	s.signIn(t, "reader")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/tasks/"+s.task(t).ID.String()+"/live?version=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	elsewhere := slices.Clone(testKeys)
+	for i := range elsewhere {
+		elsewhere[i].From = []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}
+	}
+	if err := s.SetKeys(elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(answer.Body) // until the server ends it
+	if err != nil || !strings.Contains(string(text), "event: over") {
+		t.Errorf("the stream ended with %q, %v; want it to say that the session is over", text, err)
+	}
 }
