@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -85,5 +87,38 @@ func TestLiveEndsWithTheAddressesOfItsKey(t *testing.T) {
 	text, err := io.ReadAll(answer.Body) // until the server ends it
 	if err != nil || !strings.Contains(string(text), "event: over") {
 		t.Errorf("the stream ended with %q, %v; want it to say that the session is over", text, err)
+	}
+}
+
+// A merchant's answer on the overview cannot add lines to its live stream.
+func TestAnswersAddNoLinesToTheStream(t *testing.T) {
+	s := open(t)
+	s.fake.endpoints = []figures.Endpoint{{Endpoint: "https://m.example:443", Breaker: "open", Hour: &figures.Recent{Attempts: 5, Failure: &figures.Failure{
+		At: time.Now(), Result: bellman.Refused, Status: 200, Response: "no\revent: over\rretry: 1\r\n\rid: 1",
+	}}}}
+	answer, err := s.client.Get(s.server.URL + "/live?part=figures")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	whole := bufio.NewReader(answer.Body)
+	var event strings.Builder
+	for !strings.Contains(event.String(), "data: ") || !strings.HasSuffix(event.String(), "\n\n") {
+		line, err := whole.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		event.WriteString(line)
+	}
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(event.String()) // as browsers read it
+	_, text, _ = strings.Cut(text, "\n\n")                                        // retry
+	lines := strings.Split(strings.TrimSuffix(text, "\n\n"), "\n")
+	if !strings.Contains(text, "retry: 1") || lines[0] != "event: part" {
+		t.Fatalf("the stream begins with %.300q; want the part with the answer", text)
+	}
+	for _, line := range lines[1:] {
+		if !strings.HasPrefix(line, "data: ") {
+			t.Errorf("the answer makes the line %q", line)
+		}
 	}
 }

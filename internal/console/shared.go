@@ -94,6 +94,11 @@ func (s *shared[T]) forget() {
 	s.until = time.Time{}
 }
 
+// eventLines makes a text the data of one event. A carriage return ends a line of an event too: if
+// it stayed, the text that follows, which may be a merchant's answer, would be a line of its own,
+// such as event: over.
+var eventLines = strings.NewReplacer("\r\n", "\ndata: ", "\r", "\ndata: ", "\n", "\ndata: ")
+
 // livePart sends a part of the overview, with the present figures, repeatedly. name is the name of
 // its template. All visitors share it.
 func (q *request) livePart(name string) error {
@@ -110,7 +115,7 @@ func (q *request) livePart(name string) error {
 			if err := q.visitor.lang.pages["overview"]().ExecuteTemplate(&b, name, f); err != nil {
 				return "", err
 			}
-			return strings.ReplaceAll(strings.TrimSpace(b.String()), "\n", "\ndata: "), nil
+			return eventLines.Replace(strings.TrimSpace(b.String())), nil
 		})
 		if err != nil || text == last {
 			return "", "", err
