@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,10 @@ func (p *pool) giveBack(b *[]byte) {
 	}
 }
 
+// firstRoom is the room for a body before its first byte. A longer body gets more as it arrives, so
+// that whoever declares a length and then sends nothing takes no memory.
+const firstRoom = 64 << 10
+
 // readBody reads the body of a request into b, up to limit bytes.
 func readBody(w http.ResponseWriter, r *http.Request, limit int, b []byte) ([]byte, *client.Problem) {
 	if r.ContentLength > int64(limit) {
@@ -43,12 +48,17 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int, b []byte) ([]by
 		return b, tooLarge("request", limit)
 	}
 	b = b[:0]
-	if n := int(r.ContentLength) + 1; n > cap(b) { // one more byte, to see the end
+	whole := int(r.ContentLength) + 1 // one more byte, to see the end; 0: the length is not declared
+	if n := min(whole, firstRoom); n > cap(b) {
 		b = make([]byte, 0, n)
 	}
 	for {
 		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
+			more := max(len(b), 512)
+			if left := whole - len(b); left > 0 {
+				more = min(more, left)
+			}
+			b = slices.Grow(b, more)
 		}
 		n, err := r.Body.Read(b[len(b):min(cap(b), limit+1)])
 		b = b[:len(b)+n]

@@ -231,6 +231,7 @@ func (a *API) addBatch(b []byte, r *http.Request, by *holder, in *wantedBatch) (
 	}
 	refused := make([]*client.Problem, len(all))
 	tasks := make([]*bellman.Task, 0, len(all))
+	outside := false // a task is outside the limits of the key
 	for i := range all {
 		o := &all[i]
 		if o.bytes > maxJSON {
@@ -240,7 +241,12 @@ func (a *API) addBatch(b []byte, r *http.Request, by *holder, in *wantedBatch) (
 		var t *bellman.Task
 		if t, refused[i] = a.askFor(by, o); refused[i] == nil {
 			tasks = append(tasks, t)
+		} else if refused[i].Status == http.StatusForbidden {
+			outside = true
 		}
+	}
+	if outside {
+		a.recordRefused(r, by.who, http.StatusForbidden)
 	}
 	var added []bellman.Added
 	if len(tasks) > 0 {

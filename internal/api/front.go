@@ -152,16 +152,25 @@ func (a *API) guard(op *huma.Operation, serve func(*response, *http.Request)) ht
 			return
 		}
 		if need != access.MayCreate || a.o.Traced == nil {
-			serve(w, r)
+			a.serve(w, r, serve)
 			return
 		}
 		a.o.Traced(http.HandlerFunc(func(traced http.ResponseWriter, r *http.Request) {
-			serve(&response{ResponseWriter: traced, holder: w.holder, from: w.from}, r)
+			a.serve(&response{ResponseWriter: traced, holder: w.holder, from: w.from}, r, serve)
 		})).ServeHTTP(w, r)
 	}
 }
 
-// recordRefused writes an audit record of a request whose key lacks the right: one a minute for
+// serve calls the handler of an admitted request. The handler finds out whether the request is
+// within the limits of its key; if not, that is recorded here.
+func (a *API) serve(w *response, r *http.Request, handle func(*response, *http.Request)) {
+	handle(w, r)
+	if w.status == http.StatusForbidden {
+		a.recordRefused(r, w.who, w.status)
+	}
+}
+
+// recordRefused writes an audit record of a request that its key may not make: one a minute for
 // each key and address, and a bounded number in all. Requests without a key have none.
 func (a *API) recordRefused(r *http.Request, who string, status int) {
 	from := a.o.Proxies.From(r)

@@ -2,8 +2,11 @@ package api
 
 import (
 	"fmt"
+	"io"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/bellmanhq/bellman"
 )
@@ -65,6 +68,18 @@ func TestLimitOfJSON(t *testing.T) {
 		w := m.do("POST", "/v1/tasks/batch", `{"tasks":[`+task(n)+`]}`)
 		if want := fmt.Sprintf(`{"results":[{"status":%d,`, status); !strings.HasPrefix(w.Body.String(), want) {
 			t.Errorf("%d bytes in a batch: %d %s; want %s", n, w.Code, w.Body, want)
+		}
+	}
+}
+
+// Whoever declares a long body takes no memory before it arrives.
+func TestADeclaredBodyTakesNoMemory(t *testing.T) {
+	for sent, most := range map[int]int{0: 64 << 10, 100 << 10: 256 << 10} {
+		r := httptest.NewRequest("POST", "/v1/tasks", io.MultiReader(strings.NewReader(strings.Repeat(" ", sent)), iotest.ErrReader(io.ErrUnexpectedEOF)))
+		r.ContentLength = maxJSON
+		b, refused := readBody(httptest.NewRecorder(), r, maxJSON, nil)
+		if refused == nil || len(b) != sent || cap(b) > most {
+			t.Errorf("%d of %d bytes arrived: %d were read into room for %d, %v; want it refused, and room for %d at most", sent, maxJSON, len(b), cap(b), refused, most)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 func newProblem(status int, detail string, list ...client.Fault) *client.Problem {
@@ -60,7 +61,11 @@ func (a *API) refuse(err error) *client.Problem {
 		}
 		return newProblem(http.StatusConflict, text)
 	case errors.Is(err, bellman.ErrOverloaded):
-		return later(http.StatusTooManyRequests, time.Second, "more is waiting than can be kept up with: nothing was accepted, try again")
+		text := "more is waiting than can be kept up with: nothing was accepted, try again"
+		if _, is := errors.AsType[*coded.Error](err); is { // something else is too much, such as bulk resends
+			text = said(err)
+		}
+		return later(http.StatusTooManyRequests, time.Second, text)
 	case errors.Is(err, bellman.ErrFull):
 		return later(http.StatusServiceUnavailable, 10*time.Second, "the store is full: nothing was accepted, try again when there is room")
 	case errors.Is(err, bellman.ErrLocked):

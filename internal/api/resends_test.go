@@ -3,12 +3,13 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -77,9 +78,9 @@ func TestStartResend(t *testing.T) {
 	if w := m.do("POST", "/v1/resends", `{"filter":{"queue":"q"},"dry_run":true}`); w.Code != 200 || f.started.Filter.Queue != "" {
 		t.Errorf("dry run: %d %s, started %+v", w.Code, w.Body, f.started)
 	}
-	f.fail = fmt.Errorf("%w: 32 bulk resends are running", bellman.ErrOverloaded)
-	if w := m.do("POST", "/v1/resends", `{"filter":{"queue":"q"}}`); w.Code != 429 || w.Header().Get("Retry-After") == "" {
-		t.Errorf("too many: %d %v", w.Code, w.Header())
+	f.fail = coded.Errorf("resend.many", "%w: %d bulk resends are running: wait for one to end, or cancel one", bellman.ErrOverloaded, 32)
+	if w := m.do("POST", "/v1/resends", `{"filter":{"queue":"q"}}`); w.Code != 429 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "32 bulk resends are running") {
+		t.Errorf("too many: %d %v %s; want it said that too many run", w.Code, w.Header(), w.Body)
 	}
 	none := make1(t, Options{})
 	for _, call := range [][2]string{{"POST", "/v1/resends"}, {"GET", "/v1/resends"}, {"GET", "/v1/resends/" + resendID.String()}} {

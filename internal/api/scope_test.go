@@ -16,6 +16,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // scopedKey is a key of a scope, whose name is also its secret.
@@ -260,6 +261,41 @@ func TestScopeOfActs(t *testing.T) {
 		called := m.fake.called()
 		if w.Code != tt.status || !strings.HasPrefix(called, tt.called) || tt.called == "" && called != "" {
 			t.Errorf("%s: POST %s: %d %s, called %q; want %d, %q", tt.key, tt.path, w.Code, w.Body, called, tt.status, tt.called)
+		}
+	}
+}
+
+// What a key asks for outside its limits is in the audit record, as what its role may not do.
+func TestScopeRefusalsAreRecorded(t *testing.T) {
+	for _, tt := range []struct{ key, method, path, body, want string }{
+		{"shop-M1", "POST", "/v1/tasks", `{"queue":"pay","url":"http://m/n","merchant_no":"X9"}`, "refused POST /v1/tasks"},
+		{"shop-M1", "POST", "/v1/tasks/batch", `{"tasks":[{"queue":"pay","url":"http://m/n","merchant_no":"X9"},{"queue":"pay","url":"http://m/n","merchant_no":"M1"}]}`, "refused POST /v1/tasks/batch"},
+		{"M1", "GET", "/v1/tasks/{pay-X9}", "", "refused GET /v1/tasks/{id}"},
+		{"pay", "GET", "/v1/queues/told/keys/told-M1", "", "refused GET /v1/queues/{queue}/keys/{key}"},
+		{"pay", "GET", "/v1/events?queue=told", "", "refused GET /v1/events"},
+		{"ops", "POST", "/v1/orders/M2/1/complete", `{"outcome":"PAID"}`, "refused POST /v1/orders/{merchant_no}/{order_no}/complete"},
+		{"M1", "GET", "/v1/stats", "", "refused GET /v1/stats"},
+		{"shop", "GET", "/v1/tasks", "", "refused GET /v1/tasks"},
+		{"shop-M1", "POST", "/v1/tasks", `{"queue":"pay","url":"http://m/n","merchant_no":"M1"}`, ""},
+		{"M1", "GET", "/v1/tasks/{pay-M1}", "", ""},
+		{"M1", "GET", "/v1/queues/pay/keys/pay-X9", "", ""}, // answered as one that does not exist
+	} {
+		var got []string
+		m, ids := market(t, Options{Record: func(_ context.Context, a store.Audit) error {
+			got = append(got, a.Who+" "+a.Action+" "+a.Target)
+			return nil
+		}})
+		path := tt.path
+		for key, id := range ids {
+			path = strings.ReplaceAll(path, "{"+key+"}", id.String())
+		}
+		m.as(tt.key, tt.method, path, tt.body)
+		var want []string
+		if tt.want != "" {
+			want = []string{tt.key + " " + tt.want}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %s %s is recorded as %q; want %q", tt.key, tt.method, tt.path, got, want)
 		}
 	}
 }

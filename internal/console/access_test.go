@@ -108,7 +108,7 @@ func TestASessionIsRotatedAtSignIn(t *testing.T) {
 	if second := value(); second == first || second == "" {
 		t.Errorf("the cookie is %q after signing in again; want another than %q", second, first)
 	}
-	if s.goesOn(t.Context(), first) {
+	if s.goesOn(t.Context(), first, netip.Addr{}) {
 		t.Error("the first session still goes on")
 	}
 }

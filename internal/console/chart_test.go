@@ -35,6 +35,9 @@ func TestChartsAreDrawnOnTheServer(t *testing.T) {
 	s.fake.minutes[2].Claimed = 4
 	s.fake.nodes = []engine.NodeInfo{{Name: "vm/1", Version: "1.2", Joined: from.Add(5 * time.Minute), Alive: true}}
 	b := store.Batch{Audits: []store.Audit{{At: from.Add(10 * time.Minute), Who: "wang", Action: "pause", Target: "queue/pay", Reason: "r"}, {At: from.Add(11 * time.Minute), Action: "sign_in"}}}
+	for i := range 3 * auditRead { // a bulk resend, which hides no pause
+		b.Audits = append(b.Audits, store.Audit{At: from.Add(12*time.Minute + time.Duration(i)*time.Millisecond), Action: "resend", Target: bellman.NewID().String()})
+	}
 	if err := s.fake.Commit(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}

@@ -73,6 +73,12 @@ func TestActOnSome(t *testing.T) {
 	if got := s.do(t, http.MethodPost, pickedPath, form); got.StatusCode != http.StatusConflict {
 		t.Errorf("possible for none: %d; want 409", got.StatusCode)
 	}
+	gone := bellman.NewID().String() // deleted after it was ticked
+	form = url.Values{"token": {s.token(t, page)}, "id": {ids[0], gone}, "action": {"cancel"}, "reason": {"r"}}
+	got := s.do(t, http.MethodPost, pickedPath, form)
+	if after := s.get(t, got.Header.Get("Location")); after.StatusCode != http.StatusOK || !strings.Contains(after.body, "Done for 1. Not possible for 1") {
+		t.Errorf("one of two was deleted meanwhile: %d, then %d; want to be told what was done", got.StatusCode, after.StatusCode)
+	}
 	many := url.Values{}
 	for range pageRows + 1 {
 		many.Add("id", bellman.NewID().String())

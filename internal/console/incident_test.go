@@ -153,6 +153,18 @@ func (b billOf) Differences(context.Context, string, bill.DifferenceKind, int, i
 	return b.items, 0, nil
 }
 
+// behind is a reconciliation after many of later days.
+type behind struct {
+	billOf
+	later int
+}
+
+func (b behind) List(ctx context.Context, limit int) ([]reconcile.Run, error) {
+	run, err := b.Get(ctx, reconcileID)
+	runs := append(make([]reconcile.Run, b.later), run)
+	return runs[:min(len(runs), limit)], err
+}
+
 // A difference leads to its order, says which side lacks what and what helps, and the overview says
 // it in its language.
 func TestADifferenceLeadsToItsOrder(t *testing.T) {
@@ -163,7 +175,7 @@ func TestADifferenceLeadsToItsOrder(t *testing.T) {
 		{Number: 2, Difference: bill.Difference{Kind: bill.MissingThere, ChannelOrderNo: "O-1", Here: here}},
 		{Number: 3, Difference: bill.Difference{Kind: bill.MissingHere, ChannelOrderNo: "X-9", There: there}},
 	}, 1}
-	s := openWith(t, &fake{Store: memory.New()}, Options{Reconciliations: b})
+	s := openWith(t, &fake{Store: memory.New()}, Options{Reconciliations: behind{b, 500}})
 	page := s.get(t, "/reconciliations/"+reconcileID, "Accept-Language: en").body
 	if !strings.Contains(page, `href="/orders?merchant_no=M1&amp;order_no=O-1"`) || strings.Contains(page, "queue:orders") {
 		t.Error("the difference does not lead to its order, or names an account that nobody registered")

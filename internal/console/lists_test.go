@@ -1,8 +1,15 @@
 package console
 
 import (
+	"context"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/internal/resend"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // What a list offers stands above it: below, it is as far away as the list is long.
@@ -66,5 +73,39 @@ func TestOverviewSaysWhatFollowsItsRange(t *testing.T) {
 	}
 	for _, query := range []string{"", "range=hour"} {
 		s.get(t, "/?"+query).has(t, nil, says)
+	}
+}
+
+// A desk with a number of bulk resends.
+type manyJobs struct {
+	resend.Desk
+	n int
+}
+
+func (m manyJobs) List(_ context.Context, limit int) ([]resend.Job, error) {
+	return make([]resend.Job, min(m.n, limit)), nil
+}
+
+// A desk with a number of reconciliations.
+type manyRuns struct {
+	reconcile.Desk
+	n int
+}
+
+func (m manyRuns) List(_ context.Context, limit int) ([]reconcile.Run, error) {
+	return make([]reconcile.Run, min(m.n, limit)), nil
+}
+
+// A list that does not show everything says so.
+func TestListsSayThatThereIsMore(t *testing.T) {
+	for _, more := range []int{0, 1} {
+		s := openWith(t, &fake{Store: memory.New()}, Options{Resends: manyJobs{n: newestResends + more}, Reconciliations: manyRuns{n: newestReconciles + more}})
+		for page, n := range map[string]int{"/resends": newestResends, "/reconciliations": newestReconciles} {
+			got := s.get(t, page)
+			rows, said := strings.Count(got.body, "<tr>")-1, strings.Contains(got.body, fmt.Sprintf("Only the newest %d are shown.", n))
+			if got.StatusCode != http.StatusOK || rows != n || said != (more > 0) {
+				t.Errorf("%s with %d more: %d, %d rows, and it says that there are more: %t", page, more, got.StatusCode, rows, said)
+			}
+		}
 	}
 }

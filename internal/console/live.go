@@ -44,7 +44,7 @@ func (q *request) stream(pace time.Duration, look func() (event, data string, er
 	}
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
-	session := q.cookie(q.r, sessionCookie)
+	session, from := q.cookie(q.r, sessionCookie), q.o.Proxies.From(q.r)
 	sent := time.Now()
 	for {
 		select {
@@ -54,7 +54,7 @@ func (q *request) stream(pace time.Duration, look func() (event, data string, er
 			return nil
 		case <-tick.C:
 		}
-		if signedIn := q.visitor.SignedIn; signedIn && !q.goesOn(q.r.Context(), session) || !signedIn && !q.open() {
+		if signedIn := q.visitor.SignedIn; signedIn && !q.goesOn(q.r.Context(), session, from) || !signedIn && !q.open() {
 			send(sessionOver)
 			return nil
 		}

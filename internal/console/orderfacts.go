@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"math"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -75,7 +76,7 @@ func (q *request) differencesOf(t *bellman.Task, channelNo string) (found []diff
 		return nil, false, nil
 	}
 	began := time.Now()
-	runs, err := q.o.Reconciliations.List(q.r.Context(), newestReconciles)
+	runs, err := q.o.Reconciliations.List(q.r.Context(), math.MaxInt)
 	if err != nil {
 		return nil, false, err
 	}

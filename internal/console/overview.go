@@ -125,21 +125,24 @@ func (q *request) charts(p *period, f *snapshot) ([][]*chart, error) {
 	}, nil
 }
 
-// eventRows is the number of audit records in which pauses are looked for.
-const eventRows = 200
+// eventRows is the number of audit records in which pauses are looked for: a bulk resend makes one
+// for each task.
+const eventRows = 2000
 
 // events returns what happened in a range: pauses and their ends, take-overs and starts of nodes.
 func (q *request) events(from, to time.Time, minutes []figures.Stats, f *snapshot) (all []chartMark, err error) {
-	records, err := q.o.Reader.Audits(q.r.Context(), to, eventRows)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range records {
-		if r.At.Before(from) {
-			break
+	for seen, before := 0, to; seen < eventRows && before.After(from); {
+		records, err := q.o.Reader.Audits(q.r.Context(), before, auditRead)
+		if err != nil {
+			return nil, err
 		}
-		if r.Action == "pause" || r.Action == "resume" {
-			all = append(all, chartMark{Kind: r.Action, What: maskURL(r.Target), At: r.At})
+		for _, r := range records {
+			if before = r.At; !r.At.Before(from) && (r.Action == "pause" || r.Action == "resume") {
+				all = append(all, chartMark{Kind: r.Action, What: maskURL(r.Target), At: r.At})
+			}
+		}
+		if seen += len(records); len(records) < auditRead {
+			break
 		}
 	}
 	for _, m := range minutes {

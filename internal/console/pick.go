@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,25 +29,29 @@ type pickView struct {
 func (q *request) pickPage() error { return q.showPicked(http.StatusOK, q.r.URL.Query(), pickView{}) }
 
 func (q *request) showPicked(status int, in url.Values, v pickView) error {
-	tasks := make([]*bellman.Task, 0, pageRows)
+	ticked := map[string]bool{}
+	tasks := make([]*bellman.Task, 0, pageRows) // those that were not deleted since
 	for _, text := range in["id"] {
 		id, err := bellman.ParseID(text)
-		if err != nil || len(tasks) == pageRows {
+		if err != nil || len(ticked) == pageRows {
 			return fail(http.StatusNotFound, "error.no_page")
 		}
-		t, err := q.o.Reader.Task(q.r.Context(), id)
-		if err != nil {
-			return err
+		if ticked[id.String()] {
+			continue
 		}
-		if !slices.ContainsFunc(tasks, func(o *bellman.Task) bool { return o.ID == t.ID }) {
+		ticked[id.String()] = true
+		switch t, err := q.o.Reader.Task(q.r.Context(), id); {
+		case err == nil:
 			tasks = append(tasks, t)
+		case !errors.Is(err, bellman.ErrNotFound):
+			return err
 		}
 	}
 	v.view, v.Rows, v.Left = q.view("page.picked"), q.rows(tasks), map[string]bool{}
 	if batch := in.Get("batch"); batch != "" {
-		v.Batch, v.Tasks = query("/audit", "job", "batch/"+batch), len(tasks)
+		v.Batch, v.Tasks = query("/audit", "job", "batch/"+batch), len(ticked)
 		for _, id := range in["left"] {
-			if !v.Left[id] {
+			if ticked[id] && !v.Left[id] {
 				v.Left[id] = true
 				v.Tasks--
 			}

@@ -21,6 +21,7 @@ const (
 type reconcilesView struct {
 	*view
 	Rows []reconcile.Run
+	More bool // there are older ones
 }
 
 type reconcileView struct {
@@ -42,11 +43,12 @@ type kindCount struct {
 }
 
 func (q *request) reconcileList() error {
-	runs, err := q.o.Reconciliations.List(q.r.Context(), newestReconciles)
+	runs, err := q.o.Reconciliations.List(q.r.Context(), newestReconciles+1)
 	if err != nil {
 		return err
 	}
-	return q.render(http.StatusOK, "reconciliations", &reconcilesView{view: q.view("page.reconciliations"), Rows: runs})
+	rows := runs[:min(len(runs), newestReconciles)]
+	return q.render(http.StatusOK, "reconciliations", &reconcilesView{view: q.view("page.reconciliations"), Rows: rows, More: len(runs) > len(rows)})
 }
 
 func (q *request) reconcilePage() error { return q.showReconcile(http.StatusOK, pauseForm{}) }

@@ -28,6 +28,7 @@ const newestResends = 50
 type resendsView struct {
 	*view
 	Rows []job
+	More bool // there are older ones
 }
 
 type resendView struct {
@@ -55,13 +56,13 @@ type newResendView struct {
 }
 
 func (q *request) resendList() error {
-	jobs, err := q.o.Resends.List(q.r.Context(), newestResends)
+	jobs, err := q.o.Resends.List(q.r.Context(), newestResends+1)
 	if err != nil {
 		return err
 	}
-	v := &resendsView{view: q.view("page.resends"), Rows: make([]job, len(jobs))}
-	for i, j := range jobs {
-		v.Rows[i] = job{j}
+	v := &resendsView{view: q.view("page.resends"), More: len(jobs) > newestResends}
+	for _, j := range jobs[:min(len(jobs), newestResends)] {
+		v.Rows = append(v.Rows, job{j})
 	}
 	return q.render(http.StatusOK, "resends", v)
 }

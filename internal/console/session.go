@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -127,11 +128,11 @@ func (c *Console) signedBy(ctx context.Context, value string) (*session, *access
 	return nil, nil
 }
 
-// goesOn reports whether a session is still valid, for open pages that check every second. They
-// share one reading of the ended sessions.
-func (c *Console) goesOn(ctx context.Context, value string) bool {
+// goesOn reports whether a session is still valid at an address, for open pages that check every
+// second. They share one reading of the ended sessions.
+func (c *Console) goesOn(ctx context.Context, value string, from netip.Addr) bool {
 	s, k := c.signedBy(ctx, value)
-	if s == nil || !k.Role.Includes(access.Read) {
+	if s == nil || !k.Role.Includes(access.Read) || !k.UsableFrom(from) {
 		return false
 	}
 	ended, err := c.ended.get(ctx, time.Second, c.readEnded)

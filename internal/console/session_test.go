@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -63,7 +64,7 @@ func TestSessionsAreGoodAtAllNodes(t *testing.T) {
 	if got := a.get(t, page); got.StatusCode != http.StatusSeeOther {
 		t.Errorf("after signing out at the other node: %d; want to be asked to sign in", got.StatusCode)
 	}
-	if a.goesOn(t.Context(), a.value(t)) {
+	if a.goesOn(t.Context(), a.value(t), netip.Addr{}) {
 		t.Error("a page that is open goes on after signing out at the other node")
 	}
 	stranger := openWith(t, store, Options{Keys: testKeys}) // with a secret of its own
@@ -148,10 +149,10 @@ func TestSessionsEnd(t *testing.T) {
 		}
 		used := use(idle)
 		time.Sleep(time.Second)
-		if alive(idle) || c.goesOn(t.Context(), idle) {
+		if alive(idle) || c.goesOn(t.Context(), idle, netip.Addr{}) {
 			t.Error("it goes on after it was idle")
 		}
-		if !alive(used) || !c.goesOn(t.Context(), used) {
+		if !alive(used) || !c.goesOn(t.Context(), used, netip.Addr{}) {
 			t.Error("a use did not keep it")
 		}
 		busy := begin()

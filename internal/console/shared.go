@@ -20,21 +20,34 @@ type shared[T any] struct {
 	until   time.Time
 	read    bool          // there is a value
 	reading chan struct{} // set while soon reads; closed when the reading is done
-	err     error         // of the last reading
+	err     error         // of the last reading of soon
+
+	failed  time.Time // when the last reading of get failed; zero: none did
+	failure error     // of that reading
 }
 
 // get returns the value, and reads it first if it is older than age. The reading is for all
 // callers: it goes on if its first caller leaves.
 func (s *shared[T]) get(ctx context.Context, age time.Duration, read func(context.Context) (T, error)) (T, error) {
+	return s.getFor(ctx, time.Now(), age, read)
+}
+
+// getFor is get for a caller that came at a time. If a reading failed while the caller waited, its
+// error is the caller's too. Otherwise all callers would wait for readTimeout, one after the other,
+// if the store does not answer.
+func (s *shared[T]) getFor(ctx context.Context, came time.Time, age time.Duration, read func(context.Context) (T, error)) (value T, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Now().Before(s.until) {
+	switch {
+	case time.Now().Before(s.until):
 		return s.value, nil
+	case s.failed.After(came):
+		return value, s.failure
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 	defer cancel()
-	value, err := read(ctx)
-	if err != nil {
+	if value, err = read(ctx); err != nil {
+		s.failed, s.failure = time.Now(), err
 		return value, err
 	}
 	s.value, s.until = value, time.Now().Add(age)
@@ -94,6 +107,11 @@ func (s *shared[T]) forget() {
 	s.until = time.Time{}
 }
 
+// eventLines makes a text the data of one event. A carriage return ends a line of an event too: if
+// it stayed, the text that follows, which may be a merchant's answer, would be a line of its own,
+// such as event: over.
+var eventLines = strings.NewReplacer("\r\n", "\ndata: ", "\r", "\ndata: ", "\n", "\ndata: ")
+
 // livePart sends a part of the overview, with the present figures, repeatedly. name is the name of
 // its template. All visitors share it.
 func (q *request) livePart(name string) error {
@@ -110,7 +128,7 @@ func (q *request) livePart(name string) error {
 			if err := q.visitor.lang.pages["overview"]().ExecuteTemplate(&b, name, f); err != nil {
 				return "", err
 			}
-			return strings.ReplaceAll(strings.TrimSpace(b.String()), "\n", "\ndata: "), nil
+			return eventLines.Replace(strings.TrimSpace(b.String())), nil
 		})
 		if err != nil || text == last {
 			return "", "", err

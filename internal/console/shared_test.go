@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,4 +40,29 @@ func TestSharedOutlivesWhoeverReads(t *testing.T) {
 	if n != 1 || err != nil {
 		t.Errorf("get = %d, %v; want 1: the others want it too", n, err)
 	}
+}
+
+// While the store does not answer, all who wait learn that from one reading.
+func TestSharedFailsForAllWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kept shared[int]
+		away, reads := errors.New("away"), 0
+		came := time.Now()
+		for range 3 { // all came at once, and the first one's reading took its time
+			_, err := kept.getFor(t.Context(), came, time.Minute, func(ctx context.Context) (int, error) {
+				reads++
+				<-ctx.Done()
+				return 0, away
+			})
+			if !errors.Is(err, away) {
+				t.Errorf("get: %v; want the error of the reading", err)
+			}
+		}
+		if took := time.Since(came); reads != 1 || took != readTimeout {
+			t.Errorf("%d readings, of %v in all; want one", reads, took)
+		}
+		if n, err := kept.get(t.Context(), time.Minute, func(context.Context) (int, error) { return 7, nil }); n != 7 || err != nil {
+			t.Errorf("get of one who came later = %d, %v; want a reading of its own", n, err)
+		}
+	})
 }

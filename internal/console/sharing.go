@@ -56,7 +56,7 @@ type notice struct {
 	Told           string // the result: the name of a state, or completed if a person ended it as accepted
 	Address        string // where it is sent; empty if the merchant may not see that
 	Created        time.Time
-	Next           time.Time // time of the next attempt; zero: none
+	Next           time.Time // time of the next attempt; zero: none, or it passed, as in a pause
 	Attempts       []heard   // newest first
 	Earlier        int       // number of older attempts that are not shown
 }
@@ -200,7 +200,7 @@ func (q *request) told(t *bellman.Task) bool {
 
 func (q *request) noticeOf(t *bellman.Task) (notice, error) {
 	n := notice{OrderNo: t.OrderNo, Event: t.Event, Told: t.State.String(), Address: outside(t.URL), Created: t.Created()}
-	if !t.State.Ended() {
+	if !t.State.Ended() && t.Due.After(time.Now()) {
 		n.Next = t.Due
 	}
 	if t.Attempts == 0 {

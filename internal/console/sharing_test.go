@@ -301,3 +301,19 @@ func TestOutside(t *testing.T) {
 		}
 	}
 }
+
+// A link names no time that passed, as in a pause, as that of the next attempt.
+func TestALinkNamesOnlyATimeToCome(t *testing.T) {
+	s := openLinks(t)
+	due := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	tried := bellman.Attempt{Due: t0, Started: t0, Result: bellman.Refused, Status: 500}
+	s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1001", OrderNo: "to come", URL: "https://m.example/n", Status: bellman.Status{Due: due, VisibleAt: due}}, t0, tried)
+	s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1001", OrderNo: "passed", URL: "https://m.example/n", Status: bellman.Status{Due: t0, VisibleAt: t0}}, t0, tried)
+	for order, want := range map[string]bool{"to come": true, "passed": false} {
+		_, path := s.makeLink(t, order)
+		page := s.get(t, path, "Accept-Language: en").body
+		if !strings.Contains(page, "<h2>"+order) || strings.Contains(page, "Next attempt") != want || strings.Contains(page, due.Format(time.DateTime)) != want {
+			t.Errorf("the notice of %q: the page names the next attempt: %t; want %t", order, strings.Contains(page, "Next attempt"), want)
+		}
+	}
+}

@@ -3,12 +3,14 @@ package console
 import (
 	"io/fs"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/rule"
@@ -50,7 +52,7 @@ var families = map[string][]string{
 	"quick":           quicks(),
 	"imported":        {"created", "changed", "same", "refused"},
 	"import.got":      {"string", "number", "bool", "array", "object"},
-	"import.want":     {"string", "int", "slice", "struct"},
+	"import.want":     {"string", "int", "map", "slice", "struct"},
 	"source":          {"connecting", "consuming", "paused", "stopped"},
 	"link.state":      {"good", "expired", "revoked"},
 	"told":            append(names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled), "completed"),
@@ -226,4 +228,31 @@ func TestPreferred(t *testing.T) {
 			t.Errorf("preferred(%q) = %q; want %q", tt.header, got, tt.want)
 		}
 	}
+}
+
+// What an import wants instead of a value of the wrong type is said for every field of its lines.
+func TestEveryTypeOfAnImportHasWords(t *testing.T) {
+	en, err := readTexts("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var look func(of reflect.Type)
+	look = func(of reflect.Type) {
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		if en["import.want."+of.Kind().String()] == "" {
+			t.Errorf("there are no words for a field of type %v", of)
+		}
+		switch of.Kind() {
+		case reflect.Struct:
+			for i := range of.NumField() {
+				look(of.Field(i).Type)
+			}
+		case reflect.Map, reflect.Slice:
+			look(of.Elem())
+		}
+	}
+	look(reflect.TypeFor[client.PutMerchant]())
+	look(reflect.TypeFor[client.PutAccount]())
 }

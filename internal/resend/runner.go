@@ -301,6 +301,9 @@ func (r *runner) save(ctx context.Context, state State) error {
 	if state != Running && job.State == Running {
 		job.State, job.Finished = state, now()
 	}
+	if state == Done && job.Failed == 0 {
+		job.LastError = "" // it was about a delay that is over
+	}
 	if job.Since = (time.Time{}); r.unsure > 0 { // tasks that are not looked at yet may have been resent before this save
 		job.Since = r.since
 	}

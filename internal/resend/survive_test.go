@@ -346,6 +346,34 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
+// A job that was delayed and in which nothing failed ends without an error.
+func TestADelayIsNoError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		e := &sender{Store: s}
+		add(t, s, "pay", 5, time.Now())
+		begun := time.Now()
+		e.refuse = func(bellman.ID) error {
+			if time.Since(begun) < 30*time.Second {
+				return bellman.ErrOverloaded
+			}
+			return nil
+		}
+		j := jobs(t, s, e)
+		stop := run(t, j)
+		defer stop()
+		job := start(t, j, resend.Job{Filter: pay, Rate: 100})
+		time.Sleep(10 * time.Second)
+		if held := get(t, j, job.ID); held.LastError == "" {
+			t.Errorf("while the engine is overloaded: %+v; want it said", held)
+		}
+		time.Sleep(2 * time.Minute)
+		if job = get(t, j, job.ID); job.State != resend.Done || job.Resent != 5 || job.LastError != "" {
+			t.Errorf("job = %+v; want it done, 5 resent, and no error", job)
+		}
+	})
+}
+
 // The answer to a commit is lost, and the tasks were resent. None is resent again. If they were not
 // resent, they are.
 func TestLostAnswers(t *testing.T) {
