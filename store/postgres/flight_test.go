@@ -144,16 +144,21 @@ func TestSessionReset(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Depths(ctx); err != nil {
-		t.Fatal(err)
+	conns := s.d.pool.AcquireAllIdle(ctx)
+	for i := range conns { // each prepares the statement while the others are in use
+		conns[i].Release()
+		if _, err := s.Depths(ctx); err != nil {
+			t.Fatal(err)
+		}
+		conns[i] = s.d.pool.AcquireAllIdle(ctx)[0]
 	}
-	for _, conn := range s.d.pool.AcquireAllIdle(ctx) {
+	for _, conn := range conns {
 		if _, err := conn.Conn().PgConn().Exec(ctx, "DISCARD ALL").ReadAll(); err != nil {
 			t.Fatal(err)
 		}
-		conn.Release()
 	}
-	for range 3 { // the connections are used in turn
+	for _, conn := range conns {
+		conn.Release()
 		if _, err := s.Depths(ctx); err != nil {
 			t.Errorf("Depths() after the session was reset: %v", err)
 		}
