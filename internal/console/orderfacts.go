@@ -66,7 +66,8 @@ func (q *request) factsOf(rows []row, whole *order.Standing, own *bellman.Task) 
 
 const (
 	billDays    = 5                     // bills from the day before an order's creation on that are searched
-	billsWithin = 20 * time.Millisecond // how long one page searches in bills
+	billReads   = 8                     // reads of differences that one page makes at least
+	billsWithin = 20 * time.Millisecond // how long one page goes on after them
 )
 
 // differencesOf finds the differences of an order in the bills of its queue and of the days around
@@ -82,12 +83,13 @@ func (q *request) differencesOf(t *bellman.Task, channelNo string) (found []diff
 	}
 	first := t.Created().In(bill.Zone).AddDate(0, 0, -1).Format(time.DateOnly)
 	last := t.Created().In(bill.Zone).AddDate(0, 0, billDays-2).Format(time.DateOnly)
+	reads := 0
 	for _, run := range runs {
 		if run.Queue != t.Queue || run.Date < first || run.Date > last || run.Kept == 0 {
 			continue
 		}
 		for after := 0; ; {
-			if time.Since(began) > billsWithin {
+			if reads++; reads > billReads && time.Since(began) > billsWithin {
 				return found, true, nil
 			}
 			items, next, err := q.o.Reconciliations.Differences(q.r.Context(), run.ID, "", after, shownDifferences)
