@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// An outcome that a person entered is shown as decided then and by that person, not as the last
-// answer of the channel, or as of the time when the order was given up.
+// An outcome that a person entered is shown with that time and that person. It is not shown as the
+// channel's last answer, nor with the time when the order was given up.
 func TestAnEnteredOutcomeIsShownAsEntered(t *testing.T) {
 	t.Parallel()
 	w := open(t)
