@@ -17,7 +17,7 @@ type CreateTask struct {
 
 	MerchantNo string `json:"merchant_no,omitempty" maxLength:"128"`
 	OrderNo    string `json:"order_no,omitempty" maxLength:"128"`
-	RefNo      string `json:"ref_no,omitempty" maxLength:"128" doc:"Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number at the channel and -R1."`
+	RefNo      string `json:"ref_no,omitempty" maxLength:"128" doc:"Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number at the channel and -R1; of a duplicate payment -D and a hash of its transaction_id."`
 	Event      string `json:"event,omitempty" maxLength:"128"`
 
 	URL     string            `json:"url,omitempty" maxLength:"2000" doc:"Destination of the request. Required unless the merchant or the queue has an address."`

@@ -45,7 +45,7 @@ func (a *API) registerAccounts(h part) {
 	const path, one = "/v1/accounts", "/v1/accounts/{account}"
 	registerPut(p, operation("put-account", http.MethodPut, one, access.MayAdmin, "Register an account at a payment channel, or change all of it. The channel is made once to check the keys. The answer has no key."), a.putAccount)
 	register(p, operation("get-account", http.MethodGet, one, access.MayRead, "An account, without its keys."), a.getAccount)
-	gone := operation("delete-account", http.MethodDelete, one, access.MayAdmin, "Delete an account. Its orders and refunds stay, and their attempts fail until it is registered again.")
+	gone := operation("delete-account", http.MethodDelete, one, access.MayAdmin, "Delete an account. Its orders and refunds stay, and their attempts are blocked until it is registered again.")
 	gone.DefaultStatus = http.StatusNoContent
 	register(p, gone, a.deleteAccount)
 	register(p, operation("list-accounts", http.MethodGet, path, access.MayRead, "Accounts: by the name for people where one is searched by, by the name in orders otherwise."), a.listAccounts)

@@ -1,7 +1,8 @@
 /**
  * The client of a bellman server. Every operation of the server is at {@link Bellman.http}, typed by the OpenAPI
  * document; {@link Bellman} has those that a service calls every day. Numbers that a payment hangs on (ids, order
- * numbers) are text; the API's own integers are counts and milliseconds, below 2^53. Times are RFC 3339 text.
+ * numbers) are text; the API's own integers are counts, milliseconds and amounts in a currency's smallest unit, which
+ * JavaScript reads exactly below 2^53. Times are RFC 3339 text.
  */
 import createClient, { type Client } from "openapi-fetch";
 import { send, type Options } from "./send.js";

@@ -151,7 +151,7 @@ export interface paths {
         put: operations["put-account"];
         post?: never;
         /**
-         * Delete an account. Its orders and refunds stay, and their attempts fail until it is registered again.
+         * Delete an account. Its orders and refunds stay, and their attempts are blocked until it is registered again.
          * @description Needs the role admin.
          */
         delete: operations["delete-account"];
@@ -1855,7 +1855,7 @@ export interface components {
             ordering_key?: string;
             /** @description The queue, whose rules hold for the task. */
             queue: string;
-            /** @description Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number at the channel and -R1. */
+            /** @description Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number at the channel and -R1; of a duplicate payment -D and a hash of its transaction_id. */
             ref_no?: string;
             /**
              * @description A duration, or cron and an expression: the task starts again after it has ended, until it is cancelled. The first round begins by due and delay, so now if neither is given, also with cron.

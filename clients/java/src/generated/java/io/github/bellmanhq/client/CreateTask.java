@@ -30,7 +30,7 @@ import java.util.Map;
  * @param orderCreated Order: creation time at the channel. expires, code_life and the age from which the channel allows closing count from it. At most 31 days ago and a minute ahead, by the server's clock. Default: when bellman received the order.
  * @param orderNo see the API
  * @param orderingKey Tasks of a queue with the same ordering key are attempted in the order of creation, each after the one before has ended. At most 255 bytes. Not together with repeat, and not for an order.
- * @param refNo Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number at the channel and -R1.
+ * @param refNo Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number at the channel and -R1; of a duplicate payment -D and a hash of its transaction_id.
  * @param repeat A duration, or cron and an expression: the task starts again after it has ended, until it is cancelled. The first round begins by due and delay, so now if neither is given, also with cron.
  * @param resume State of the task in another system, from which the schedule goes on. Not together with due or delay, and not for an order.
  * @param schedule Schedule: the name of a preset, or a text; default: the queue's.
@@ -274,7 +274,7 @@ public record CreateTask(
             return this;
         }
 
-        /** Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number at the channel and -R1. */
+        /** Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number at the channel and -R1; of a duplicate payment -D and a hash of its transaction_id. */
         public Builder refNo(String refNo) {
             this.refNo = refNo;
             return this;

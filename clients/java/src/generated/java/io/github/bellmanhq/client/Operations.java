@@ -100,7 +100,7 @@ public abstract class Operations {
     }
 
     /**
-     * Delete an account. Its orders and refunds stay, and their attempts fail until it is registered again.
+     * Delete an account. Its orders and refunds stay, and their attempts are blocked until it is registered again.
      *
      * <p>Needs the role admin.
      */
@@ -108,7 +108,7 @@ public abstract class Operations {
         send("DELETE", "/v1/accounts/" + segment(account), Shape.fields("reason", reason), null, (status, json) -> null);
     }
 
-    /** Delete an account. Its orders and refunds stay, and their attempts fail until it is registered again. */
+    /** Delete an account. Its orders and refunds stay, and their attempts are blocked until it is registered again. */
     public void deleteAccount(String account) {
         deleteAccount(account, null);
     }
