@@ -42,6 +42,9 @@ func (s *unknownQueues) hold(queue string) {
 		s.log.Warn(unknownQueueText, "queue", queue)
 	}
 	s.dispatch.PauseQueue(s.clock.Now().UnixNano(), queue)
+	if _, ok := s.rules.queue(queue); ok { // SetQueues added it meanwhile, and may not have seen the pause
+		s.settle(*s.rules.queues.Load())
+	}
 }
 
 const unknownQueueText = "tasks wait in a queue that is not configured"
