@@ -42,7 +42,7 @@ func TestPauseDuringSetQueues(t *testing.T) {
 		e.Add(ctx, &bellman.Task{Queue: "q7"}) // opens the line
 		synctest.Wait()
 		line := uint64(store.LineOf("q7", ""))
-		for i := range 100 {
+		for i := range 40 {
 			e.SetQueues(one)
 			for _, q := range all[1:] {
 				e.unknownQueues.hold(q.Name)
