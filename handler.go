@@ -179,7 +179,7 @@ type Verdict struct {
 	Due time.Time
 
 	// RetryAfter delays the next attempt, as the header Retry-After asks, but not beyond the time
-	// of the attempt after that.
+	// of the attempt after that, and not beyond MaxAge.
 	RetryAfter time.Duration
 
 	// Data replaces the task's Data; nil leaves it. With more than MaxData bytes the whole verdict

@@ -142,7 +142,8 @@ func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellma
 }
 
 // Committed tells all engines that the caller's transaction with the tasks of AddTx is committed.
-// The call is optional: without it the tasks are attempted up to a second late.
+// The call is optional: without it the tasks are attempted up to a second late, or up to a minute if
+// they were due more than 30 s before the commit.
 func (e *Engine) Committed(tasks ...*bellman.Task) {
 	var own Hint
 	others := make(map[uint16]*stretch)

@@ -77,7 +77,7 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 	}
 	due = later(due, ended)
 	if v.RetryAfter > 0 {
-		due = later(due, earlier(ended.Add(v.RetryAfter), twoGaps(s, int(st.Step), st.Began, due)))
+		due = later(due, earlier(ended.Add(v.RetryAfter), latestAgain(t, s, &st, due)))
 	}
 	due = roundUp(due)
 	if t.MaxAge > 0 && due.Sub(st.Began) > t.MaxAge {
@@ -87,13 +87,17 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 	return st
 }
 
-// twoGaps returns the latest time to which Retry-After can delay the attempt at due: the time of
-// the attempt after it.
-func twoGaps(s *schedule.Schedule, step int, began, due time.Time) time.Time {
-	if after, over := s.Next(step+1, began, due, 0); over == "" {
-		return after
+// latestAgain returns the latest time to which Retry-After can delay the attempt at due: the time of
+// the attempt after it, or the end of the task's MaxAge. A wish of the endpoint must not end the task.
+func latestAgain(t *bellman.Task, s *schedule.Schedule, st *bellman.Status, due time.Time) time.Time {
+	latest, over := s.Next(int(st.Step)+1, st.Began, due, 0)
+	if over != "" {
+		return due
 	}
-	return due
+	if t.MaxAge > 0 {
+		latest = earlier(latest, st.Began.Add(t.MaxAge.Truncate(time.Millisecond)))
+	}
+	return latest
 }
 
 // finish ends a task, or starts its next round if it repeats.

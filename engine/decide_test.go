@@ -55,6 +55,9 @@ func TestAdvance(t *testing.T) {
 		{"too old", nil, 2, 5 * time.Second, bellman.Verdict{}, want{bellman.Failed, "max_age", 0, 3, "old"}},
 		{"too old, but due", nil, 2, 5 * time.Second, bellman.Verdict{Due: after(time.Minute)}, want{due: time.Minute, step: 3, data: "old"}},
 		{"due, with a Retry-After", nil, 2, 0, bellman.Verdict{Due: after(3 * time.Second), RetryAfter: 5 * time.Second}, want{due: 3 * time.Second, step: 3, data: "old"}},
+		{"a Retry-After", nil, 1, 0, bellman.Verdict{RetryAfter: 30 * time.Second}, want{due: 20 * time.Second, step: 2, data: "old"}},
+		{"a Retry-After beyond the age", nil, 1, 15 * time.Second, bellman.Verdict{RetryAfter: 30 * time.Second}, want{due: 15 * time.Second, step: 2, data: "old"}},
+		{"too old, with a Retry-After", nil, 1, 5 * time.Second, bellman.Verdict{RetryAfter: 30 * time.Second}, want{bellman.Failed, "max_age", 0, 2, "old"}},
 		{"accepted, whatever due", nil, 2, 0, bellman.Verdict{Next: bellman.Succeed, Due: after(time.Minute)}, want{bellman.Succeeded, "accepted", 0, 2, "old"}},
 		{"given up, whatever due", nil, 2, 0, bellman.Verdict{Next: bellman.GiveUp, Due: after(time.Minute)}, want{bellman.Failed, "gave_up", 0, 2, "old"}},
 

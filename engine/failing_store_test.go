@@ -231,6 +231,30 @@ func TestOverload(t *testing.T) {
 	})
 }
 
+// With the smallest mark intake opens again too.
+func TestSmallestOverload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		e, stop := runWith(t, engine.Options{
+			Store: memory.New(),
+			Queues: []engine.Queue{{Name: "q", Concurrency: 1, Timeout: 10 * time.Minute, Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict {
+				<-gate
+				return bellman.Verdict{Next: bellman.Succeed}
+			})}},
+			Flow: engine.Flow{High: 1},
+		})
+		defer stop()
+		for e.Add(t.Context(), &bellman.Task{Queue: "q"})[0].Err == nil {
+			time.Sleep(time.Second)
+		}
+		close(gate)
+		time.Sleep(5 * time.Second)
+		if a := e.Add(t.Context(), &bellman.Task{Queue: "q"})[0]; a.Err != nil {
+			t.Errorf("nothing waits any more, and a task gets %v; want it accepted", a.Err)
+		}
+	})
+}
+
 // A robbed store lost a claim of this node in a database fail-over. Another node then claimed shard
 // 0 and got the same epoch.
 type robbed struct {

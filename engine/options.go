@@ -100,7 +100,7 @@ const MostChanged = cluster.MostChanged
 // heap below seven eighths of Heap.
 type Flow struct {
 	High int   // default 200,000
-	Low  int   // default half of High
+	Low  int   // default half of High, but 1 at least
 	Heap int64 // bytes of live heap after a collection; 0: no limit
 }
 
@@ -148,7 +148,7 @@ func (o *Options) fill() (err error) {
 		return errors.New("engine: Options.Store is required")
 	}
 	o.Flow.High = cmp.Or(o.Flow.High, 200_000)
-	o.Flow.Low = cmp.Or(o.Flow.Low, o.Flow.High/2)
+	o.Flow.Low = cmp.Or(o.Flow.Low, o.Flow.High/2, 1) // intake opens below it
 	if r := o.Retention; min(r.Succeeded, r.Failed, r.Cancelled) < 0 {
 		return fmt.Errorf("engine: Retention %+v: want durations that are not negative; 0s keeps ended tasks for ever", r)
 	}

@@ -204,4 +204,15 @@ func (p *pauses) apply(target string, on bool) {
 	}
 }
 
+// restore pauses or resumes a target as it should be, for a caller that does not hold changing.
+func (p *pauses) restore(target string) {
+	for {
+		on := p.get(target) != nil
+		p.apply(target, on)
+		if on == (p.get(target) != nil) { // otherwise somebody changed it meanwhile
+			return
+		}
+	}
+}
+
 const pauseKind = "pause" // of the documents of pauses

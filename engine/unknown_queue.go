@@ -42,6 +42,9 @@ func (s *unknownQueues) hold(queue string) {
 		s.log.Warn(unknownQueueText, "queue", queue)
 	}
 	s.dispatch.PauseQueue(s.clock.Now().UnixNano(), queue)
+	if _, ok := s.rules.queue(queue); ok { // SetQueues added it meanwhile, and may not have seen the pause
+		s.settle(*s.rules.queues.Load())
+	}
 }
 
 const unknownQueueText = "tasks wait in a queue that is not configured"
@@ -94,14 +97,12 @@ func (s *unknownQueues) settle(queues map[string]Queue) {
 	for name := range s.said {
 		if _, ok := queues[name]; ok {
 			delete(s.said, name)
-			if s.pauses.get("queue/"+name) == nil {
-				back = append(back, name)
-			}
+			back = append(back, name)
 		}
 	}
 	s.mu.Unlock()
 	for _, name := range back {
-		s.pauses.apply("queue/"+name, false)
+		s.pauses.restore("queue/" + name)
 	}
 	if len(back) > 0 {
 		s.pauses.resumed()

@@ -130,8 +130,9 @@ func unixMs(at ref.Val) ref.Val {
 }
 
 // javaLayout translates a pattern of Java's DateTimeFormatter, in which payment platforms document
-// their times, to a layout of Go.
-var javaLayout = strings.NewReplacer("yyyy", "2006", "MM", "01", "dd", "02", "HH", "15", "mm", "04", "ss", "05", "SSS", "000", "XXX", "Z07:00", "'", "")
+// their times, to a layout of Go. A layout of Go has milliseconds only after a point or a comma, so
+// localTime writes those itself.
+var javaLayout = strings.NewReplacer("yyyy", "2006", "MM", "01", "dd", "02", "HH", "15", "mm", "04", "ss", "05", "XXX", "Z07:00", "'", "")
 
 func localTime(args ...ref.Val) ref.Val {
 	at, zone, layout := string(args[0].(types.String)), string(args[1].(types.String)), string(args[2].(types.String))
@@ -143,7 +144,11 @@ func localTime(args ...ref.Val) ref.Val {
 		return types.WrapErr(err)
 	}
 	in, _ := time.LoadLocation(zone)
-	return types.String(t.In(in).Format(javaLayout.Replace(layout)))
+	parts := strings.Split(layout, "SSS")
+	for i, part := range parts {
+		parts[i] = t.In(in).Format(javaLayout.Replace(part))
+	}
+	return types.String(strings.Join(parts, fmt.Sprintf("%03d", t.Nanosecond()/int(time.Millisecond))))
 }
 
 // zoneProblem returns an error unless a text is a time zone.

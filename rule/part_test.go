@@ -29,6 +29,8 @@ func TestParts(t *testing.T) {
 		`unix_ms(paid_at)`:                        `1795187045000`,
 		`local_time(paid_at, "Asia/Shanghai", "yyyyMMddHHmmss")`:          `"20261120230405"`,
 		`local_time(created_at, "UTC", "yyyy-MM-dd'T'HH:mm:ss.SSS")`:      `"2026-11-20T15:00:00.500"`,
+		`local_time(created_at, "Asia/Shanghai", "yyyyMMddHHmmssSSS")`:    `"20261120230000500"`,
+		`local_time(paid_at, "UTC", "HHmmssSSS")`:                         `"150405000"`,
 		`order_state == "PAID" ? 2 : 3`:                                   `2`,
 		`vars.subject`:                                                    `"tea"`,
 		`local_time(paid_at, "UTC", "yyyy-MM-dd").replace("-", "") + "x"`: `"20261120x"`,

@@ -37,6 +37,7 @@ const (
 type sender struct {
 	store.Store
 	after  after
+	behind time.Duration             // of the clock of the node that attempts the tasks
 	refuse func(id bellman.ID) error // nil: nothing is rejected
 	lose   func(id bellman.ID) error // the error of a resend that was made; nil: none
 	mu     sync.Mutex
@@ -55,7 +56,7 @@ func (e *sender) Resend(ctx context.Context, id bellman.ID, mode engine.ResendMo
 		return nil, err
 	}
 	if e.after != unchanged {
-		now := time.Now()
+		now := time.Now().Add(-e.behind)
 		c := store.Change{ID: id, Version: t.Version, To: t.Status}
 		c.To.Updated = now
 		switch e.after {

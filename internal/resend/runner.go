@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/sleep"
+	"github.com/bellmanhq/bellman/store"
 	"golang.org/x/time/rate"
 )
 
@@ -206,12 +207,14 @@ func failed(job *Job)  { job.Failed++ }
 
 // already reports whether a task was resent since a moment: it waits for a manual attempt, had one,
 // or its schedule started. If the node died during a manual attempt, the attempt became one of the
-// take-over. Only pending tasks have such attempts.
+// take-over. Only pending tasks have such attempts. The clock of the node that makes the attempt may
+// be behind this one.
 func (r *runner) already(t *bellman.Task, since time.Time) bool {
+	there := since.Add(-2 * store.MaxSkew)
 	switch {
-	case t.State == bellman.Pending && (t.Trigger == bellman.ByHand || t.Before != nil) && !t.Updated.Before(since):
+	case t.State == bellman.Pending && (t.Trigger == bellman.ByHand || t.Before != nil) && !t.Updated.Before(there):
 		return true
-	case t.Last != nil && (t.Last.Trigger == bellman.ByHand || t.Last.Trigger == bellman.ByTakeover && t.State.Ended()) && !t.Last.Started.Before(since):
+	case t.Last != nil && (t.Last.Trigger == bellman.ByHand || t.Last.Trigger == bellman.ByTakeover && t.State.Ended()) && !t.Last.Started.Before(there):
 		return true
 	}
 	return r.mode == engine.ResendRestart && t.Attempts > 0 && !t.Began.Before(since)

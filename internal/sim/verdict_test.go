@@ -102,8 +102,8 @@ var (
 )
 
 // timed holds that the next attempt is due when the schedule says, or later where the answer
-// asked to wait: by a gap of the schedule at most. And that a task goes on until its age is
-// reached, and not beyond.
+// asked to wait: by a gap of the schedule at most, and until the age of the task at most. And that a
+// task goes on until its age is reached, and not beyond.
 func (g *ledger) timed(c *store.Change, a *account, was *bellman.Status, s *send) {
 	if s == nil || was.Version != s.version || was.Before != nil || c.Attempt.Result == bellman.Unknown || s.life.world.plan.days {
 		return
@@ -129,6 +129,9 @@ func (g *ledger) timed(c *store.Change, a *account, was *bellman.Status, s *send
 		wait, last := ended.Add(v.RetryAfter), due.Add(gapAt(t, next+1))
 		if over(last, ages[t.Queue]) {
 			wait = due
+		}
+		if end := was.Began.Add(t.MaxAge); t.MaxAge > 0 && last.After(end) {
+			last = end
 		}
 		if wait.After(last) {
 			wait = last

@@ -19,9 +19,10 @@ import (
 //	added, err := postgres.AddTx(ctx, tx, rules.Prepare(&bellman.Task{…})...)
 //
 // Here rules is an engine.Engine, or engine.Rules in a process without one. If the tasks are due,
-// an engine attempts them within a second of the commit. An engine in this process attempts them at
-// once if the caller passes them to Engine.Committed. AddTx sends no NOTIFY, because PostgreSQL
-// commits transactions with a NOTIFY one at a time.
+// an engine attempts them within a second of the commit, or within a minute if they were due more
+// than 30 s before it. An engine in this process attempts them at once if the caller passes them to
+// Engine.Committed. AddTx sends no NOTIFY, because PostgreSQL commits transactions with a NOTIFY one
+// at a time.
 //
 // The results are in order and mean the same as those of Engine.Add: Existing if the key exists
 // with the same content, ErrKeyTaken if it exists with other content, ErrAliasTaken if another task

@@ -56,3 +56,47 @@ func TestHold(t *testing.T) {
 		t.Error("the hold was forgotten with the endpoint's lines")
 	}
 }
+
+// A limit of less than one attempt in five minutes holds although its line, endpoint and queue are
+// idle for longer than that.
+func TestIdleLineKeepsItsRate(t *testing.T) {
+	for _, r := range []Rules{{Queue: "a", Endpoint: "x", QueueRate: 1.0 / 3600}, {Queue: "a", Endpoint: "x", Rate: 1.0 / 3600}} {
+		d := New[int](Options{})
+		id := lineID(r.Queue, r.Endpoint)
+		attempt := func(now int64) bool {
+			if d.Push(now, id, now, 0, Alone, 0) == Unknown {
+				d.Open(now, id, r)
+				d.Push(now, id, now, 0, Alone, 0)
+			}
+			ticket, _, ok := d.Next(now)
+			if ok {
+				d.Done(now, ticket, Accepted)
+			}
+			return ok
+		}
+		if !attempt(0) {
+			t.Fatal("the first attempt may not go")
+		}
+		d.Sweep(600 * s)
+		if attempt(600 * s) {
+			t.Errorf("%+v: a second attempt goes after ten minutes; want it after an hour", r)
+		} else if _, _, ok := d.Next(3600 * s); !ok {
+			t.Errorf("%+v: no second attempt after an hour", r)
+		}
+
+		// The endpoint of a line that moved away keeps its rate too.
+		moved := r
+		moved.Endpoint = "y"
+		if r.Rate == 0 {
+			continue
+		}
+		d = New[int](Options{})
+		attempt(0)
+		d.Open(0, id, moved)
+		d.Sweep(600 * s)
+		d.Open(600*s, id, r)
+		if attempt(600 * s) {
+			t.Errorf("%+v: a second attempt goes after ten minutes at another endpoint; want it after an hour", r)
+		}
+	}
+}

@@ -242,7 +242,8 @@ func (d *D[T]) setEndpoint(now int64, name string, paused bool) {
 	}
 }
 
-// idleAfter is how long a line or an endpoint without lines is remembered after its last use.
+// idleAfter is how long a line or an endpoint without lines is remembered after its last use. It is
+// remembered for longer while a rate or a Hold does not allow the next attempt.
 const idleAfter = 5 * int64(time.Minute)
 
 // Sweep forgets lines that were not used for five minutes, with their endpoints and queues,
@@ -263,7 +264,7 @@ func (d *D[T]) Sweep(now int64) (forgotten int) {
 		for from > stop {
 			from--
 			l := c.all[from]
-			if l.waiting() == 0 && l.inFlight == 0 && c.now-l.used >= idleAfter && l.endpoint.held <= c.now {
+			if l.waiting() == 0 && l.inFlight == 0 && c.now-l.used >= idleAfter && max(l.endpoint.turn(), l.queue.rate.at()) <= c.now {
 				c.forget(l)
 				forgotten++
 			}
@@ -313,7 +314,7 @@ func (c *core) forget(l *line) {
 
 // idle reports whether an endpoint has no line and was not used for long.
 func (c *core) idle(e *endpoint) bool {
-	return len(e.lines) == 0 && e.inFlight == 0 && c.now-e.used >= idleAfter
+	return len(e.lines) == 0 && e.inFlight == 0 && c.now-e.used >= idleAfter && e.turn() <= c.now
 }
 
 // drop forgets an endpoint without lines.
