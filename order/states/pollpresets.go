@@ -58,7 +58,7 @@ var pollPresets = []PollPreset{
 	{
 		Name: "unionpay_refund",
 		Source: "[off] UnionPay, transaction status query of a refund's own orderId and txnTime (open.unionpay.com, queryTrans.do): respCode, origRespCode; form or JSON. " +
-			"[comm] the meaning of 03, 04, 05 and 34, from the comments of UnionPay's demo",
+			"[comm] the meaning of 03, 04, 05 and 34, from the comments of UnionPay's demo; of 42, 70, 74, 75, 83 and A6, from copies of its list of response codes",
 		parse: either(parseForm),
 		query: unionpayRefund,
 	},

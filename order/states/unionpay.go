@@ -1,6 +1,7 @@
 package states
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman/order"
@@ -34,6 +35,17 @@ var (
 // trades. Too long a timeout decides late, too short a one decides wrong.
 const payTimeout = 2 * time.Hour
 
+// Values of origRespCode, from UnionPay's list of response codes (应答码) in public copies.
+var (
+	// unionpayOpen: timed out (03), not clear (04), accepted (05), the payer has yet to type (70), the
+	// issuer is still at it (83).
+	unionpayOpen = []string{"03", "04", "05", "70", "83"}
+
+	// unionpayDefects: the money was taken, but after the pay timeout (42), or it is not known to have
+	// been booked (74), or it was not booked (75); a success with a defect (A6).
+	unionpayDefects = []string{"42", "74", "75", "A6"}
+)
+
 func unionpayQuery(r reply, front, late bool) finding {
 	code, original := r.word("respCode"), r.word("origRespCode")
 	switch code {
@@ -55,9 +67,9 @@ func unionpayQuery(r reply, front, late bool) finding {
 	switch {
 	case original == "00":
 		return finding{reading: order.Paid, taken: taken(r.word("queryId"), smallest(r.word("txnAmt"), r.word("currencyCode")), "")}
-	case original == "A6":
-		return unclear("origRespCode A6: a success with a defect, to be looked at by hand")
-	case original == "03" || original == "04" || original == "05":
+	case slices.Contains(unionpayDefects, original):
+		return unclear("origRespCode %s: a success with a defect, to be looked at by hand", original)
+	case slices.Contains(unionpayOpen, original):
 		return finding{reading: order.Pending}
 	case !isRespCode(original):
 		return unclear("origRespCode is %.40q", original)
