@@ -37,8 +37,10 @@ func antomQuery(r reply, _ bool) finding {
 		return finding{reading: order.Failed}
 	case "CANCELLED": // by cancel, which is how an order is closed
 		return finding{reading: order.Closed}
-	case "PROCESSING", "PENDING":
+	case "PROCESSING":
 		return finding{reading: order.Pending}
+	case "PENDING": // the payer is done, and the outcome is still to come
+		return finding{reading: order.Pending, wait: payingWait}
 	}
 	return unclear("paymentStatus is %.40q", status)
 }
@@ -70,7 +72,7 @@ func antomPaid(r reply) finding {
 		paid = total
 	case !captures:
 	case waits:
-		return finding{reading: order.Pending}
+		return finding{reading: order.Pending, wait: payingWait}
 	default:
 		return unclear("the payment was authorised, and could not be captured")
 	}
