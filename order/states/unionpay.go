@@ -35,6 +35,10 @@ var (
 // trades. Too long a timeout decides late, too short a one decides wrong.
 const payTimeout = 2 * time.Hour
 
+// openWait says that a trade may be paid at this moment, so that the order is not closed. It is no
+// longer than the shortest gap of the queries that UnionPay advises.
+const openWait = time.Second
+
 // Values of origRespCode, from UnionPay's list of response codes (应答码) in public copies.
 var (
 	// unionpayOpen: timed out (03), not clear (04), accepted (05), the payer has yet to type (70), the
@@ -51,7 +55,7 @@ func unionpayQuery(r reply, front, late bool) finding {
 	switch code {
 	case "00":
 	case "03", "04", "05":
-		return finding{reading: order.Pending}
+		return finding{reading: order.Pending, wait: openWait}
 	case "34": // no such trade
 		switch {
 		case !front:
@@ -70,7 +74,7 @@ func unionpayQuery(r reply, front, late bool) finding {
 	case slices.Contains(unionpayDefects, original):
 		return unclear("origRespCode %s: a success with a defect, to be looked at by hand", original)
 	case slices.Contains(unionpayOpen, original):
-		return finding{reading: order.Pending}
+		return finding{reading: order.Pending, wait: openWait}
 	case !isRespCode(original):
 		return unclear("origRespCode is %.40q", original)
 	case front && !late:
