@@ -11,6 +11,9 @@ import (
 // UnionPay's own demo. respCode is about the query. Only with respCode 00 there is origRespCode,
 // which is about the payment.
 //
+// The query of 云闪付 (/gateway/api/pay/queryOrder) has fields of the same names with other values,
+// such as 01 for a payment that was refunded: these presets do not read it.
+//
 // In a front trade the payer types into UnionPay's page. Such a trade can fail, or not exist, and
 // still be paid with the next card. So both are PENDING until the pay timeout is over. After that a
 // failed trade is FAILED, and a missing one is CLOSED.
