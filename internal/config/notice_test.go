@@ -60,7 +60,7 @@ func TestWarnings(t *testing.T) {
 		"notices: {listen: 127.0.0.1:2380}\nqueues: {a: {}}":                                                                                 "line 1:19: notices.listen: no queue receives notices",
 		"notices: {listen: 127.0.0.1:2380}\n" + accounts + "{at: 10:30, fund_flow: true}}}\n":                                                "",
 		"notices: {listen: 127.0.0.1:2380}\n" + strings.Replace(service, "SUB", "", 1) + "{at: 10:30, fund_flow: true}}}\n":                  "",
-		"notices: {listen: 127.0.0.1:2380}\n" + strings.Replace(service, "SUB", `sub_mch_id: "19",`, 1) + "{at: 10:30, fund_flow: true}}}\n": "queues.orders.reconcile.fund_flow: WeChat Pay makes no fund flow bill of a sub-merchant",
+		"notices: {listen: 127.0.0.1:2380}\n" + strings.Replace(service, "SUB", `sub_mch_id: "19",`, 1) + "{at: 10:30, fund_flow: true}}}\n": "queues.orders.reconcile.fund_flow: bellman downloads no fund flow bill of a service provider's sub-merchant",
 	} {
 		c, err := checked(text)
 		if err != nil {

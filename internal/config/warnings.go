@@ -15,7 +15,7 @@ func (c *Config) Warnings() error {
 			ps = append(ps, c.places[at].problem(at, "notices.listen is not set: the gateway can send no notices, and only those that another program hands in are read"))
 		}
 		if at := "queues." + q.Name + ".reconcile.fund_flow"; o.Reconcile != nil && o.Reconcile.FundFlow && o.Channel.SubMchID != "" {
-			ps = append(ps, c.places[at].problem(at, "WeChat Pay makes no fund flow bill of a sub-merchant for its service provider: orders of this channel are left out"))
+			ps = append(ps, c.places[at].problem(at, "bellman downloads no fund flow bill of a service provider's sub-merchant: orders of this channel are left out"))
 		}
 	}
 	if c.Notices.Listen != "" && !received {

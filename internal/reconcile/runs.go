@@ -165,7 +165,7 @@ func (r *Runs) Start(ctx context.Context, in Request) (Run, error) {
 		return Run{}, err
 	}
 	if in.Bill == FundFlow && at.FundFlow.Lines == nil && (q.Registry == nil || at.Lines != nil || in.Account != "") {
-		return Run{}, invalid("bill", coded.Errorf("reconcile.no_fund_flow", "fund_flow cannot be asked for: only WeChat Pay makes this bill, and for a service provider's sub-merchant it makes none"))
+		return Run{}, invalid("bill", coded.Errorf("reconcile.no_fund_flow", "fund_flow cannot be asked for: only WeChat Pay makes this bill, and bellman does not download that of a service provider's sub-merchant"))
 	}
 	if at.of(in.Bill).Lines == nil && (q.Registry == nil || in.Account != "") {
 		return Run{}, invalid("queue", coded.Errorf("reconcile.no_bill", "the channel of %.60q has no bill that can be asked for: upload a file", in.Queue))

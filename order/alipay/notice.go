@@ -60,7 +60,7 @@ var decisive = []string{"app_id", "seller_id", "out_trade_no", "trade_no", "trad
 
 // transferMessage is the msg_method of the message about a transfer:
 // docs.open.alipay.com/msgapi_60/alipay.fund.trans.order.changed. That its biz_content has the
-// fields out_biz_no and status could not be confirmed. It causes a query and decides nothing.
+// fields out_biz_no and status is what public code reads. It causes a query and decides nothing.
 const transferMessage = "alipay.fund.trans.order.changed"
 
 // A transferContent is the content of such a message.

@@ -1,6 +1,7 @@
 package states
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -8,11 +9,12 @@ import (
 )
 
 // Antom. Values: inquiryPayment (docs.antom.com/ac/ams/paymentri) and cancel
-// (docs.antom.com/ac/ams/paymentc). result is about the call alone; paymentStatus
-// is there when it is S.
+// (docs.antom.com/ac/ams/paymentc), capture (docs.antom.com/ac/cashierpay/capture), and the fields of
+// a transaction in global-open-sdk-java. result is about the call alone; paymentStatus is there when
+// it is S. Not confirmed: that the answer lists a capture that Antom makes by itself.
 var antom = Preset{
 	Name:   "antom",
-	Source: "Antom, inquiryPayment and cancel: result.resultStatus, result.resultCode, paymentStatus",
+	Source: "Antom, inquiryPayment and cancel: result.resultStatus, result.resultCode, paymentStatus, transactions",
 	parse:  ParseJSON,
 	query:  antomQuery,
 	close:  antomClose,
@@ -30,16 +32,56 @@ func antomQuery(r reply, _ bool) finding {
 	status := r.text("paymentStatus")
 	switch strings.ToUpper(status) { // an example of Antom's writes "Success"
 	case "SUCCESS":
-		return finding{reading: order.Paid, taken: taken(r.text("paymentId"),
-			smallest(r.word("paymentAmount", "value"), r.text("paymentAmount", "currency")), timed(time.RFC3339, r.text("paymentTime")))}
+		return antomPaid(r)
 	case "FAIL":
 		return finding{reading: order.Failed}
 	case "CANCELLED": // by cancel, which is how an order is closed
 		return finding{reading: order.Closed}
-	case "PROCESSING", "PENDING":
+	case "PROCESSING":
 		return finding{reading: order.Pending}
+	case "PENDING": // the payer is done, and the outcome is still to come
+		return finding{reading: order.Pending, wait: payingWait}
 	}
 	return unclear("paymentStatus is %.40q", status)
+}
+
+// antomPaid reads a payment with what was done since, which transactions lists. A payment by card
+// is SUCCESS once it is authorised, and the money comes with a capture. If captures are listed, only
+// they count. If none is, the payment counts: most methods have no capture.
+func antomPaid(r reply) finding {
+	paid, reading := antomAmount(r, "paymentAmount"), order.Paid
+	var captures, captured, waits bool
+	total := sum{known: true, currency: paid.currency}
+	list, _ := r.field("transactions").([]any)
+	for _, one := range list {
+		t := objectOf(one)
+		switch kind, status := t.text("transactionType"), strings.ToUpper(t.text("transactionStatus")); {
+		case kind == "REFUND" && status == "SUCCESS":
+			reading = order.PaidRefunded
+		case kind == "CAPTURE":
+			captures, waits = true, waits || status == "PROCESSING" || status == "PENDING"
+			if part := antomAmount(t, "transactionAmount"); status == "SUCCESS" {
+				captured = true
+				total.known = total.known && part.known && part.currency == paid.currency && part.amount <= math.MaxInt64-total.amount
+				total.amount += part.amount
+			}
+		}
+	}
+	switch {
+	case captured:
+		paid = total
+	case !captures:
+	case waits:
+		return finding{reading: order.Pending, wait: payingWait}
+	default:
+		return unclear("the payment was authorised, and could not be captured")
+	}
+	return finding{reading: reading, taken: taken(r.text("paymentId"), paid, timed(time.RFC3339, r.text("paymentTime")))}
+}
+
+// antomAmount reads the amount in a field.
+func antomAmount(r reply, name string) sum {
+	return smallest(r.word(name, "value"), r.text(name, "currency"))
 }
 
 func antomClose(r reply) closing {

@@ -104,6 +104,16 @@ func unionpayCodes(code, original string) string {
 	return with(with(unionpayPaid, "origRespCode=00", "origRespCode="+original), "respCode=00", "respCode="+code)
 }
 
+// antomAfter is a payment with further transactions, each a type and a status.
+func antomAfter(transactions ...string) string {
+	var list []string
+	for _, one := range transactions {
+		kind, status, _ := strings.Cut(one, " ")
+		list = append(list, `{"transactionType":"`+kind+`","transactionStatus":"`+status+`","transactionAmount":{"currency":"SGD","value":"5000"}}`)
+	}
+	return with(antomPaid, `"paymentStatus":"SUCCESS"`, `"paymentStatus":"SUCCESS","transactions":[`+strings.Join(list, ",")+`]`)
+}
+
 func antomState(status string) string {
 	return with(antomPaid, `"paymentStatus":"SUCCESS"`, `"paymentStatus":"`+status+`"`)
 }

@@ -55,9 +55,9 @@ var hyperswitchStatuses = map[string]order.Reading{
 }
 
 // hyperswitchDecimals are those of Currency::number_of_digits_after_decimal_point (common_enums)
-// that ISO 4217 has otherwise. Not confirmed: IQD and LYD, which some of its versions write with 2
-// decimals instead of 3.
-var hyperswitchDecimals = map[string]int{"ISK": 2, "MGA": 0}
+// that ISO 4217 has otherwise. Its older versions write IQD and LYD with 2 decimals instead of 3, and
+// IRR with 2 instead of none.
+var hyperswitchDecimals = map[string]int{"IRR": 0, "ISK": 2, "MGA": 0}
 
 func hyperswitchQuery(r reply, _ bool) finding {
 	status, code := r.text("status"), r.text("error", "code")

@@ -141,6 +141,8 @@ var pollRows = []pollRow{
 	{"unionpay_refund", 200, as(unionpayRefund, "origRespCode=00&origRespMsg=ok", "origRespCode=51&origRespMsg=no money"), poll.FailedThere,
 		`{"amount":88,"channel_ref_no":"042611201618101234567","channel_state":"51","currency":"CNY","fail_reason":"no money"}`, ""},
 	{"unionpay_refund", 200, as(unionpayRefund, "origRespCode=00", "origRespCode=A6"), poll.QueryError, "", "A6"},
+	{"unionpay_refund", 200, as(unionpayRefund, "origRespCode=00", "origRespCode=75"), poll.QueryError, "", "75"},
+	{"unionpay_refund", 200, as(unionpayRefund, "origRespCode=00", "origRespCode=83"), poll.Waiting, "", ""},
 	{"unionpay_refund", 200, as(unionpayRefund, "&respCode=00", "&respCode=34"), poll.NotFound, "", ""},
 	{"unionpay_refund", 200, as(unionpayRefund, "&respCode=00", "&respCode=37"), poll.QueryError, "throttled", "respCode"},
 	{"unionpay_refund", 200, as(unionpayRefund, "&respCode=00", "&respCode=03"), poll.Waiting, "", ""},

@@ -31,7 +31,7 @@ var pollPresets = []PollPreset{
 	{
 		Name: "wechat_transfer",
 		Source: "[comm] WeChat Pay v3, GET /v3/fund-app/mch-transfer/transfer-bills/out-bill-no/{out_bill_no}, values as public SDKs have them: state, fail_reason. " +
-			"[unconfirmed] the code NOT_FOUND",
+			"[comm] NOT_FOUND, which a transfer that is still being accepted answers, too (jeepay)",
 		query: func(r reply) pollFinding {
 			return wechatPoll(r, "state", wechatTransfers, pollFields{no: r.text("transfer_bill_no"), paid: smallest(r.word("transfer_amount"), "CNY"), why: r.text("fail_reason"), at: timed(time.RFC3339, r.text("update_time"))})
 		},
@@ -58,7 +58,7 @@ var pollPresets = []PollPreset{
 	{
 		Name: "unionpay_refund",
 		Source: "[off] UnionPay, transaction status query of a refund's own orderId and txnTime (open.unionpay.com, queryTrans.do): respCode, origRespCode; form or JSON. " +
-			"[comm] the meaning of 03, 04, 05 and 34, from the comments of UnionPay's demo",
+			"[comm] the meaning of 03, 04, 05 and 34, from the comments of UnionPay's demo; of 42, 70, 74, 75, 83 and A6, from copies of its list of response codes",
 		parse: either(parseForm),
 		query: unionpayRefund,
 	},

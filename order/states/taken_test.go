@@ -88,6 +88,7 @@ func TestAmounts(t *testing.T) {
 		{"antom", "5000", "SGD", `{"amount":5000,"currency":"SGD"}`},
 		{"antom", "50.00", "SGD", absent},
 		{"hyperswitch", "6540", "USD", `{"amount":6540,"currency":"USD"}`},
+		{"hyperswitch", "50000", "IRR", `{"amount":5000000,"currency":"IRR"}`},
 		{"hyperswitch", "5", "MGA", `{"amount":500,"currency":"MGA"}`},
 		{"hyperswitch", "500", "ISK", `{"amount":5,"currency":"ISK"}`},
 		{"stripe", "2000", "usd", `{"amount":2000,"currency":"USD"}`},

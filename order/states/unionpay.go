@@ -1,6 +1,7 @@
 package states
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman/order"
@@ -9,6 +10,9 @@ import (
 // UnionPay. Values: transaction status query (open.unionpay.com, queryTrans.do) and the comments of
 // UnionPay's own demo. respCode is about the query. Only with respCode 00 there is origRespCode,
 // which is about the payment.
+//
+// The query of 云闪付 (/gateway/api/pay/queryOrder) has fields of the same names with other values,
+// such as 01 for a payment that was refunded: these presets do not read it.
 //
 // In a front trade the payer types into UnionPay's page. Such a trade can fail, or not exist, and
 // still be paid with the next card. So both are PENDING until the pay timeout is over. After that a
@@ -34,12 +38,27 @@ var (
 // trades. Too long a timeout decides late, too short a one decides wrong.
 const payTimeout = 2 * time.Hour
 
+// openWait says that a trade may be paid at this moment, so that the order is not closed. It is no
+// longer than the shortest gap of the queries that UnionPay advises.
+const openWait = time.Second
+
+// Values of origRespCode, from UnionPay's list of response codes (应答码) in public copies.
+var (
+	// unionpayOpen: timed out (03), not clear (04), accepted (05), the payer has yet to type (70), the
+	// issuer is still at it (83).
+	unionpayOpen = []string{"03", "04", "05", "70", "83"}
+
+	// unionpayDefects: the money was taken, but after the pay timeout (42), or it is not known to have
+	// been booked (74), or it was not booked (75); a success with a defect (A6).
+	unionpayDefects = []string{"42", "74", "75", "A6"}
+)
+
 func unionpayQuery(r reply, front, late bool) finding {
 	code, original := r.word("respCode"), r.word("origRespCode")
 	switch code {
 	case "00":
 	case "03", "04", "05":
-		return finding{reading: order.Pending}
+		return finding{reading: order.Pending, wait: openWait}
 	case "34": // no such trade
 		switch {
 		case !front:
@@ -55,10 +74,10 @@ func unionpayQuery(r reply, front, late bool) finding {
 	switch {
 	case original == "00":
 		return finding{reading: order.Paid, taken: taken(r.word("queryId"), smallest(r.word("txnAmt"), r.word("currencyCode")), "")}
-	case original == "A6":
-		return unclear("origRespCode A6: a success with a defect, to be looked at by hand")
-	case original == "03" || original == "04" || original == "05":
-		return finding{reading: order.Pending}
+	case slices.Contains(unionpayDefects, original):
+		return unclear("origRespCode %s: a success with a defect, to be looked at by hand", original)
+	case slices.Contains(unionpayOpen, original):
+		return finding{reading: order.Pending, wait: openWait}
 	case !isRespCode(original):
 		return unclear("origRespCode is %.40q", original)
 	case front && !late:

@@ -35,7 +35,7 @@ var (
 )
 
 // payingWait is how long the payer gets to type a password. WeChat Pay's lists say of USERPAYING:
-// wait 5 seconds, then query.
+// wait 5 seconds, then query. An order with a wait is not closed.
 const payingWait = 5 * time.Second
 
 // wechatStates are the values of trade_state. REFUND means a paid order. Only micropay has

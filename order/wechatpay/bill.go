@@ -32,8 +32,9 @@ const (
 // maxBill bounds the bytes of a bill: about ten million lines.
 const maxBill = 4 << 30
 
-// HasBill reports whether WeChat Pay makes a kind of bill for the account. A service provider gets
-// no fund flow bill of a sub-merchant.
+// HasBill reports whether a kind of bill of the account can be downloaded here. The fund flow bill
+// of a sub-merchant cannot: for its service provider it is an encrypted bill of another kind
+// (/v3/bill/sub-merchant-fundflowbill), which needs a permission of its own.
 func (c *Channel) HasBill(of Bill) bool {
 	return of == TradeBill || of == FundFlowBill && c.subMchID == ""
 }
@@ -59,7 +60,7 @@ func (c *Channel) DownloadBill(ctx context.Context, of Bill, date string, w io.W
 	case of != FundFlowBill:
 		return fmt.Errorf("wechatpay: %.20q is no bill: want tradebill or fundflowbill", of)
 	case !c.HasBill(of):
-		return errors.New("wechatpay: a service provider gets no fund flow bill of a sub-merchant: use an account of the sub-merchant's own")
+		return errors.New("wechatpay: bellman downloads no fund flow bill of a service provider's sub-merchant: use an account of the sub-merchant's own")
 	}
 	a, err := c.send(ctx, http.MethodGet, "/v3/bill/"+string(of)+"?"+query.Encode(), nil)
 	switch {
