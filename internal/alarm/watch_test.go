@@ -284,6 +284,27 @@ func TestForAndFlapping(t *testing.T) {
 	})
 }
 
+// An alarm that begins again right after its end lasts until its condition has stayed away again.
+func TestBeginsAgainAfterItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		at := slow
+		at.For = 0
+		defer w.run(at)()
+		w.slow(2 * time.Second)
+		w.pass(10 * time.Second)
+		w.slow(0)                // seen at 11 s
+		w.pass(61 * time.Second) // its end is seen at 71 s
+		w.slow(2 * time.Second)
+		w.pass(5 * time.Second)
+		w.slow(0)
+		w.pass(30 * time.Second)
+		w.expect("began 6s", "ended 1m11s", "began 1m16s")
+		w.pass(time.Minute)
+		w.expect("began 6s", "ended 1m11s", "began 1m16s", "ended 2m21s")
+	})
+}
+
 // Unknown figures neither raise nor end an alarm: a node that does not answer, figures that cannot
 // be read, a queue that is paused, an incomplete hour.
 func TestNoData(t *testing.T) {
