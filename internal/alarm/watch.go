@@ -127,13 +127,22 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 }
 
-// round evaluates the rules once.
-func (w *Watch) round(ctx context.Context) error {
+// Flush stores the alarms of Needed that are not stored yet. Run does so at each evaluation. Call it
+// once more when the engine has stopped: its last attempts may have found some.
+func (w *Watch) Flush(ctx context.Context) {
 	w.mu.Lock()
-	rules, queues, idle, needed := w.rules, w.queues, w.idle, w.needed
+	needed := w.needed
 	w.needed = nil
 	w.mu.Unlock()
 	w.keep(ctx, needed)
+}
+
+// round evaluates the rules once.
+func (w *Watch) round(ctx context.Context) error {
+	w.Flush(ctx)
+	w.mu.Lock()
+	rules, queues, idle := w.rules, w.queues, w.idle
+	w.mu.Unlock()
 	if !w.engine.Leads() {
 		return nil
 	}
