@@ -196,4 +196,7 @@ func (w *Watch) past(ctx context.Context, now time.Time, alarms map[string]*kept
 // noRule is why no task reports a case that no rule covers.
 const noRule = "no rule of alarms covers it"
 
+// noRoom is why no task reports an alarm yet.
+const noRoom = "the store is full: it is sent when there is room"
+
 func noQueue(name string) string { return "there is no queue " + name }

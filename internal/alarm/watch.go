@@ -165,7 +165,7 @@ func (w *Watch) round(ctx context.Context) error {
 	}
 	now := time.Now()
 	var errs []error
-	for _, s := range w.judge.round(now, rules, &f, w.credentials(), alarms) {
+	for _, s := range append(delayed(alarms), w.judge.round(now, rules, &f, w.credentials(), alarms)...) {
 		errs = append(errs, w.tell(ctx, &s, queues))
 	}
 	errs = append(errs, w.past(ctx, now, alarms), w.forget(ctx, now, alarms))
@@ -208,6 +208,11 @@ func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Que
 	switch {
 	case errors.As(err, &invalid):
 		return w.untold(ctx, s, err.Error())
+	case errors.Is(err, bellman.ErrFull) && a.Raised():
+		if s.was.raised() && s.was.Untold == noRoom { // it is stored already
+			return nil
+		}
+		return w.untold(ctx, s, noRoom)
 	case errors.Is(err, bellman.ErrConflict):
 		return nil // another node was quicker, or an earlier commit of this node succeeded
 	case err != nil:
@@ -215,6 +220,19 @@ func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Que
 	}
 	w.note(a)
 	return nil
+}
+
+// delayed returns the raised alarms that no task reports because the store was full: they are
+// reported when it has room.
+func delayed(alarms map[string]*kept) (steps []step) {
+	for _, id := range slices.Sorted(maps.Keys(alarms)) {
+		if k := alarms[id]; k.raised() && k.Untold == noRoom {
+			s := step{alarm: k.Alarm, was: k}
+			s.alarm.Untold = ""
+			steps = append(steps, s)
+		}
+	}
+	return steps
 }
 
 // untold stores an alarm that no task reports.

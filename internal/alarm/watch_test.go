@@ -29,6 +29,7 @@ type world struct {
 	figures figures.Figures
 	away    bool // another node judges
 	blind   bool // figures cannot be read
+	full    bool // no task is accepted
 	unsure  int  // so many commits say that nobody knows what came of them
 	lost    bool // and what came of them is nothing
 
@@ -88,6 +89,9 @@ func (w *world) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellman
 		}
 		t.ID, t.Version, t.VisibleAt = bellman.NewID(), 1, time.Now()
 		b.Adds = append(b.Adds, store.Add{Task: t, Digest: t.Digest()})
+	}
+	if w.full && len(b.Adds) > 0 {
+		return bellman.ErrFull
 	}
 	if w.meanwhile != nil {
 		w.meanwhile()
@@ -313,6 +317,42 @@ func TestBeginsAgainAfterItsEnd(t *testing.T) {
 		w.expect("began 6s", "ended 1m11s", "began 1m16s")
 		w.pass(time.Minute)
 		w.expect("began 6s", "ended 1m11s", "began 1m16s", "ended 2m21s")
+	})
+}
+
+// While the store accepts no tasks, an alarm is listed with the reason why it is not sent. It is
+// sent when there is room.
+func TestStoreIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.run(overdue)()
+		listed := func() alarm.Alarm {
+			t.Helper()
+			all, err := alarm.List(t.Context(), w)
+			if err != nil || len(all) != 1 {
+				t.Fatalf("List = %+v, %v; want one alarm", all, err)
+			}
+			return all[0]
+		}
+		w.full = true
+		w.overdue(61 * time.Second)
+		w.pass(time.Minute)
+		w.expect()
+		if a := listed(); !a.Raised() || a.Untold != "the store is full: it is sent when there is room" {
+			t.Errorf("listed %+v; want it raised, and why it is not sent", a)
+		}
+		w.full = false
+		w.pass(10 * time.Second)
+		w.expect("began 1m1s")
+		if a := listed(); a.Untold != "" {
+			t.Errorf("once it was sent: untold %q", a.Untold)
+		}
+		w.full = true // its end waits for room too
+		w.overdue(0)
+		w.pass(2 * time.Minute)
+		w.full = false
+		w.pass(10 * time.Second)
+		w.expect("began 1m1s", "ended 3m11s")
 	})
 }
 
