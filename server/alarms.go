@@ -39,6 +39,13 @@ func (s *Server) setAlarms(c *config.Config) error {
 	return nil
 }
 
+// flushAlarms stores what the last attempts before a stop found.
+func (s *Server) flushAlarms(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, flushWithin)
+	defer cancel()
+	s.alarms.Flush(ctx)
+}
+
 // alarmsRaised returns how many alarms of each rule are raised, for the metrics; nil if the store
 // does not answer.
 func (s *Server) alarmsRaised(ctx context.Context) []metrics.Alarm {

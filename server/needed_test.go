@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/server"
 )
 
 // An order that becomes UNKNOWN and one that was paid with another amount are told to the queue of
@@ -113,4 +115,32 @@ func TestLatePaymentWithoutARuleNeedsAPerson(t *testing.T) {
 			return i.Kind == "late_payment" && i.OrderNo == "1" && i.Untold == "no rule of alarms covers it"
 		})
 	})
+}
+
+// What a node found just before it stopped is listed after the stop.
+func TestCaseIsKeptAtAStop(t *testing.T) {
+	t.Parallel()
+	d, dir := newDesk(t), t.TempDir()
+	d.answer = func(_, _ string, _ int, _ *http.Request) (int, string) { return says("SUCCESS") }
+	rules := func(c *config.Config) {
+		c.Store = "pebble:" + dir
+		c.Queues = d.settings(t, "then: tell", "schedule: 1h*", "late_watch: 1s", "on_exhausted: close")
+	}
+	api, _, stop := serveWith(t, server.Options{AlarmEvery: 24 * time.Hour}, rules)
+	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "1"})
+	ref := client.OrderRef{MerchantNo: "M1", OrderNo: "1"}
+	for _, outcome := range []string{"CLOSED", "PAID"} {
+		if _, err := api.CompleteOrder(t.Context(), ref, client.CompleteTask{Outcome: outcome}); err != nil {
+			t.Fatalf("complete as %s: %v", outcome, err)
+		}
+	}
+	stop()
+	api, _, _ = serveWith(t, server.Options{AlarmEvery: 24 * time.Hour}, rules)
+	needs, err := api.Attention(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(needs.Items, func(i client.Attention) bool { return i.Kind == "late_payment" && i.OrderNo == "1" }) {
+		t.Errorf("after a restart %+v need a person; want the late payment", needs.Items)
+	}
 }

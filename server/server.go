@@ -125,7 +125,7 @@ func (e *ConfigError) Unwrap() error { return e.cause }
 // How long parts of a stop may take, beside the attempts in flight.
 const (
 	drainRequests = 5 * time.Second
-	flushWithin   = 2 * time.Second // spans that wait
+	flushWithin   = 2 * time.Second // spans, and alarms, that wait
 )
 
 // hinted applies a hint of another node.
@@ -157,7 +157,10 @@ func (s *Server) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	})
-	g.Go(func() error { return s.engine.Run(taken) })
+	g.Go(func() error {
+		defer s.flushAlarms(outlive)
+		return s.engine.Run(taken)
+	})
 	g.Go(func() error { return s.resends.Run(ctx) })
 	g.Go(func() error { return s.probe.watch(ctx) })
 	g.Go(func() error { return s.alarms.Run(ctx) })

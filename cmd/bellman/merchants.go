@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -260,8 +261,12 @@ func merchantRotateCommand() *cobra.Command {
 			key = "whsec_" + base64.StdEncoding.EncodeToString(random)
 		}
 		m, err := to.RotateMerchant(ctx, args[0], client.RotateMerchant{Secret: key, Overlap: *overlap, Reason: *reason})
-		if err == nil && *generate {
+		switch status := client.StatusOf(err); {
+		case !*generate:
+		case err == nil:
 			fmt.Fprintf(to.err, "the new secret, which is shown only now: %s\n", key)
+		case status >= 500, status == 0 && !errors.Is(err, syscall.ECONNREFUSED): // it may have been stored
+			fmt.Fprintf(to.err, "bellman: if the server has stored the new secret all the same, it is %s: see bellman merchants get %s, or rotate again\n", key, args[0])
 		}
 		return to.printMerchant(m, err)
 	})

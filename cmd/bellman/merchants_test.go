@@ -1,7 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,5 +86,32 @@ func TestMerchantsImport(t *testing.T) {
 	}
 	if out := must(t, "merchants", "get", "M1", "--server", p.url); strings.Contains(out, "the same again") {
 		t.Errorf("merchants after the import:\n%s\nwant M1 as in its last line", out)
+	}
+}
+
+// A generated secret is printed if it may have been stored: otherwise nobody would know the secret
+// that signs. It is not printed if it was refused.
+func TestGeneratedSecretIsShown(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status, exit int
+		shown        bool
+	}{{http.StatusOK, 0, true}, {http.StatusServiceUnavailable, 1, true}, {http.StatusUnprocessableEntity, 1, false}} {
+		stored := ""
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var in struct{ Secret string }
+			if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+				t.Errorf("read the secret: %v", err)
+			}
+			stored = in.Secret
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(tt.status)
+			fmt.Fprintf(w, `{"status": %d, "title": "%s"}`, tt.status, http.StatusText(tt.status))
+		}))
+		r := run(t, "merchants", "rotate", "M1", "--generate", "--server", server.URL)
+		server.Close()
+		if shown := strings.Contains(r.errors, stored); r.status != tt.exit || stored == "" || shown != tt.shown {
+			t.Errorf("answered %d: status %d, %s; want status %d, and the secret shown: %t", tt.status, r.status, r.errors, tt.exit, tt.shown)
+		}
 	}
 }

@@ -139,7 +139,7 @@ func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 		}
 		w.mu.Unlock()
 		doc := document(a, was)
-		if err := w.engine.AddWith(ctx, append(docs, doc)); err != nil && (old != nil || !errors.Is(err, bellman.ErrConflict)) {
+		if err := w.store.Commit(ctx, &store.Batch{Docs: append(docs, doc)}); err != nil && (old != nil || !errors.Is(err, bellman.ErrConflict)) {
 			w.log.Warn("an alarm about an event is not kept; retrying", "alarm", a.ID, "when", a.When, "err", err)
 			w.again(alarms[i : i+1])
 			continue
@@ -195,5 +195,8 @@ func (w *Watch) past(ctx context.Context, now time.Time, alarms map[string]*kept
 
 // noRule is why no task reports a case that no rule covers.
 const noRule = "no rule of alarms covers it"
+
+// noRoom is why no task reports an alarm yet.
+const noRoom = "the store is full: it is sent when there is room"
 
 func noQueue(name string) string { return "there is no queue " + name }

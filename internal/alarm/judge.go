@@ -110,6 +110,7 @@ func (j *judge) one(now time.Time, r *Rule, subject string, is reading, was *kep
 	case is.standing == holds && raised:
 		delete(j.well, id)
 	case is.standing == holds:
+		delete(j.well, id) // of an alarm that has just ended
 		since := j.mark(j.held, id, now)
 		if !is.since.IsZero() && is.since.Before(since) {
 			since = is.since

@@ -34,7 +34,12 @@ func (a *Alarm) Kept() time.Duration {
 const pageSize = 200
 
 // A Store keeps the alarms; every [store.Store] is one.
-type Store = store.DocReader
+type Store interface {
+	store.DocReader
+
+	// Commit is only called with Docs.
+	Commit(ctx context.Context, b *store.Batch) error
+}
 
 // kept is an alarm as it is in the store.
 type kept struct {

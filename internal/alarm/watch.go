@@ -127,13 +127,22 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 }
 
-// round evaluates the rules once.
-func (w *Watch) round(ctx context.Context) error {
+// Flush stores the alarms of Needed that are not stored yet. Run does so at each evaluation. Call it
+// once more when the engine has stopped: its last attempts may have found some.
+func (w *Watch) Flush(ctx context.Context) {
 	w.mu.Lock()
-	rules, queues, idle, needed := w.rules, w.queues, w.idle, w.needed
+	needed := w.needed
 	w.needed = nil
 	w.mu.Unlock()
 	w.keep(ctx, needed)
+}
+
+// round evaluates the rules once.
+func (w *Watch) round(ctx context.Context) error {
+	w.Flush(ctx)
+	w.mu.Lock()
+	rules, queues, idle := w.rules, w.queues, w.idle
+	w.mu.Unlock()
 	if !w.engine.Leads() {
 		return nil
 	}
@@ -156,7 +165,7 @@ func (w *Watch) round(ctx context.Context) error {
 	}
 	now := time.Now()
 	var errs []error
-	for _, s := range w.judge.round(now, rules, &f, w.credentials(), alarms) {
+	for _, s := range append(delayed(alarms), w.judge.round(now, rules, &f, w.credentials(), alarms)...) {
 		errs = append(errs, w.tell(ctx, &s, queues))
 	}
 	errs = append(errs, w.past(ctx, now, alarms), w.forget(ctx, now, alarms))
@@ -199,6 +208,11 @@ func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Que
 	switch {
 	case errors.As(err, &invalid):
 		return w.untold(ctx, s, err.Error())
+	case errors.Is(err, bellman.ErrFull) && a.Raised():
+		if s.was.raised() && s.was.Untold == noRoom { // it is stored already
+			return nil
+		}
+		return w.untold(ctx, s, noRoom)
 	case errors.Is(err, bellman.ErrConflict):
 		return nil // another node was quicker, or an earlier commit of this node succeeded
 	case err != nil:
@@ -206,6 +220,19 @@ func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Que
 	}
 	w.note(a)
 	return nil
+}
+
+// delayed returns the raised alarms that no task reports because the store was full: they are
+// reported when it has room.
+func delayed(alarms map[string]*kept) (steps []step) {
+	for _, id := range slices.Sorted(maps.Keys(alarms)) {
+		if k := alarms[id]; k.raised() && k.Untold == noRoom {
+			s := step{alarm: k.Alarm, was: k}
+			s.alarm.Untold = ""
+			steps = append(steps, s)
+		}
+	}
+	return steps
 }
 
 // untold stores an alarm that no task reports.

@@ -29,6 +29,7 @@ type world struct {
 	figures figures.Figures
 	away    bool // another node judges
 	blind   bool // figures cannot be read
+	full    bool // no task is accepted
 	unsure  int  // so many commits say that nobody knows what came of them
 	lost    bool // and what came of them is nothing
 
@@ -89,22 +90,36 @@ func (w *world) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellman
 		t.ID, t.Version, t.VisibleAt = bellman.NewID(), 1, time.Now()
 		b.Adds = append(b.Adds, store.Add{Task: t, Digest: t.Digest()})
 	}
+	if w.full && len(b.Adds) > 0 {
+		return bellman.ErrFull
+	}
 	if w.meanwhile != nil {
 		w.meanwhile()
 		w.meanwhile = nil
 	}
+	return w.commit(ctx, b)
+}
+
+// Commit writes documents without tasks.
+func (w *world) Commit(ctx context.Context, b *store.Batch) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.commit(ctx, b)
+}
+
+func (w *world) commit(ctx context.Context, b *store.Batch) error {
 	if w.unsure > 0 {
 		w.unsure--
 		if w.lost {
 			return bellman.ErrUnknown
 		}
-		return errors.Join(w.commit(ctx, b), bellman.ErrUnknown)
+		return errors.Join(w.write(ctx, b), bellman.ErrUnknown)
 	}
-	return w.commit(ctx, b)
+	return w.write(ctx, b)
 }
 
-func (w *world) commit(ctx context.Context, b *store.Batch) error {
-	if err := w.Commit(ctx, b); err != nil {
+func (w *world) write(ctx context.Context, b *store.Batch) error {
+	if err := w.Store.Commit(ctx, b); err != nil {
 		return err
 	}
 	for _, a := range b.Adds {
@@ -235,7 +250,7 @@ func TestUnreadableAlarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		broken := []store.Doc{{Kind: "alarm", Name: "late", Value: []byte(`{"since":1}`)}, {Kind: "alarm", Name: "old", Value: []byte(`not JSON`)}}
-		if err := w.Commit(t.Context(), &store.Batch{Docs: broken}); err != nil {
+		if err := w.Store.Commit(t.Context(), &store.Batch{Docs: broken}); err != nil {
 			t.Fatal(err)
 		}
 		defer w.run(overdue, slow)()
@@ -281,6 +296,63 @@ func TestForAndFlapping(t *testing.T) {
 		w.slow(0) // at 560 s
 		w.pass(2 * time.Minute)
 		w.expect("began 3m51s", "ended 10m21s")
+	})
+}
+
+// An alarm that begins again right after its end lasts until its condition has stayed away again.
+func TestBeginsAgainAfterItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		at := slow
+		at.For = 0
+		defer w.run(at)()
+		w.slow(2 * time.Second)
+		w.pass(10 * time.Second)
+		w.slow(0)                // seen at 11 s
+		w.pass(62 * time.Second) // its end is seen at 71 s
+		w.slow(2 * time.Second)
+		w.pass(5 * time.Second)
+		w.slow(0)
+		w.pass(30 * time.Second)
+		w.expect("began 6s", "ended 1m11s", "began 1m16s")
+		w.pass(time.Minute)
+		w.expect("began 6s", "ended 1m11s", "began 1m16s", "ended 2m21s")
+	})
+}
+
+// While the store accepts no tasks, an alarm is listed with the reason why it is not sent. It is
+// sent when there is room.
+func TestStoreIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.run(overdue)()
+		listed := func() alarm.Alarm {
+			t.Helper()
+			all, err := alarm.List(t.Context(), w)
+			if err != nil || len(all) != 1 {
+				t.Fatalf("List = %+v, %v; want one alarm", all, err)
+			}
+			return all[0]
+		}
+		w.full = true
+		w.overdue(61 * time.Second)
+		w.pass(time.Minute)
+		w.expect()
+		if a := listed(); !a.Raised() || a.Untold != "the store is full: it is sent when there is room" {
+			t.Errorf("listed %+v; want it raised, and why it is not sent", a)
+		}
+		w.full = false
+		w.pass(10 * time.Second)
+		w.expect("began 1m1s")
+		if a := listed(); a.Untold != "" {
+			t.Errorf("once it was sent: untold %q", a.Untold)
+		}
+		w.full = true // its end waits for room too
+		w.overdue(0)
+		w.pass(2 * time.Minute)
+		w.full = false
+		w.pass(10 * time.Second)
+		w.expect("began 1m1s", "ended 3m11s")
 	})
 }
 
@@ -486,7 +558,7 @@ func TestOneOfTwoTells(t *testing.T) {
 		w.meanwhile = func() {
 			told := store.Doc{Kind: "alarm", Name: "late", Was: []byte{},
 				Value: []byte(`{"id":"late","name":"late","when":"overdue","queue":"pay","above":60,"to":"ops","since":"2000-01-01T00:00:00Z"}`)}
-			if err := w.Commit(t.Context(), &store.Batch{Docs: []store.Doc{told}}); err != nil {
+			if err := w.Store.Commit(t.Context(), &store.Batch{Docs: []store.Doc{told}}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -103,8 +103,8 @@ func (c *cache[K]) size() int {
 }
 
 // Get returns an entry as it is used, at most a second old, or the zero K if there is none with
-// that ID. It reads the store only if the entry is not cached. If the store does not answer, the
-// last known value is returned.
+// that ID. It reads the store only if the entry is not cached. If the store does not answer, a
+// cached entry is returned until it is a minute old, then the error.
 func (r *Registry[T, P, K]) Get(ctx context.Context, id string) (K, error) {
 	var none K
 	if id == "" {

@@ -155,7 +155,7 @@ func (j *Jobs) List(ctx context.Context, limit int) ([]Job, error) {
 // bellman.ErrNotFound if there is no such job.
 func (j *Jobs) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (Job, error) {
 	w := j.known(id)
-	if w == nil {
+	if w == nil || !j.leading() { // the leader may have taken the job over already, and would save it as running
 		job, err := j.read(ctx, id)
 		if err != nil || job.State != Running {
 			return job, err

@@ -131,6 +131,45 @@ func TestCancelOfASlowJobAtAnotherProcess(t *testing.T) {
 	})
 }
 
+// A job that another process has taken over can be cancelled at the former leader, which does not
+// know that yet.
+func TestCancelAtTheFormerLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		e := &sender{Store: s, after: waits}
+		add(t, s, "pay", 3, time.Now())
+		var leader atomic.Int32
+		var both [2]*resend.Jobs
+		for i := range both {
+			j, err := resend.New(resend.Options{Store: e.Store, Tasks: e, Logger: slog.New(slog.DiscardHandler),
+				Leads: func() bool { return leader.Load() == int32(i) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			both[i] = j
+			defer run(t, j)()
+			time.Sleep(500 * time.Millisecond) // the second one looks half a second after the first
+		}
+		job := start(t, both[0], resend.Job{Filter: pay, Rate: 1.0 / 3600}) // at 1 s
+		time.Sleep(100 * time.Millisecond)
+		leader.Store(1)
+		time.Sleep(600 * time.Millisecond) // at 1.5 s the second one takes the job over
+		before, _ := e.sent()
+		if cancelled, err := both[0].Cancel(t.Context(), job.ID, bellman.By{Who: "ops"}); err != nil || cancelled.State != resend.Cancelled {
+			t.Fatalf("Cancel() = %v, %v; want it cancelled", cancelled.State, err)
+		}
+		time.Sleep(3 * time.Hour)
+		if after, _ := e.sent(); after != before {
+			t.Errorf("%d tasks were resent after the job was cancelled; want none", after-before)
+		}
+		for i, j := range both {
+			if got := get(t, j, job.ID); got.State != resend.Cancelled {
+				t.Errorf("process %d: the job is %s; want it cancelled", i, got.State)
+			}
+		}
+	})
+}
+
 // However many jobs run, and wherever they were started, their number is bounded.
 func TestJobsOfAllProcessesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -18,8 +18,8 @@
 // # Several processes on one store
 //
 // One process works on the jobs, as [Options].Leads says. Every process can start,
-// show and cancel jobs. When another process becomes the leader, the former one saves
-// its progress, and the new one continues within 10 s.
+// show and cancel jobs. When another process becomes the leader, the former one stops,
+// and the new one continues within 10 s, from the progress that was last saved.
 package resend
 
 import (

@@ -66,8 +66,8 @@ func (j *Jobs) Run(ctx context.Context) error {
 // lookEvery is the interval of the checks whether this process leads.
 const lookEvery = time.Second
 
-// giveUp stops work on all jobs because another process leads: it saves their progress and forgets
-// them.
+// giveUp stops work on all jobs because another process leads, and forgets them. It saves nothing:
+// the other process may have saved later progress.
 func (j *Jobs) giveUp() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
