@@ -322,7 +322,7 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 			t.Why = mismatch(&w.order, f.paid)
 		}
 		if err != nil { // it contradicts the decision: a fact to look at, no reason to have it sent again
-			t.Why, v, err = err.Error(), bellman.Verdict{}, nil
+			t.Why, v, err = strings.TrimPrefix(err.Error(), bellman.ErrConflict.Error()+": "), bellman.Verdict{}, nil
 		}
 	}
 	if v.Data == nil && v.Due.IsZero() && len(v.Follow) == 0 || hinted && missed && t.Result == NoticeRefused {

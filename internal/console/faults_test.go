@@ -54,12 +54,14 @@ func TestFaultsInTheVisitorsWords(t *testing.T) {
 		`orders of 1 of 2 accounts are not compared; the queue's own: payments and refunds of the last hour of 2026-11-20 that its bill lacks are not compared: that bill is not available: wechatpay: bill of 2026-11-20: the file has the hash ab, and WeChat Pay announced cd: the file is damaged, and a new reconciliation fetches it again`: `2 个账户中有 1 个的订单未核对；队列自身的账户：2026-11-20 最后一小时内其账单没有的支付和退款未核对：未能取得该日账单：wechatpay：2026-11-20 的账单：文件的摘要为 ab，而微信支付公布的是 cd：文件已损坏，重新对账会再次下载`,
 		`account "shop2" is another one now, wechatpay:1900000003: the orders of wechatpay:1900000002 are not compared`:         `账户 "shop2" 已换成 wechatpay:1900000003：wechatpay:1900000002 的订单未核对`,
 		`the queue's channel is another account now, wechatpay:1900000003: the orders of wechatpay:1900000002 are not compared`: `队列的渠道已换成账户 wechatpay:1900000003：wechatpay:1900000002 的订单未核对`,
-		`account "shop9" is not registered`:                `账户 "shop9" 未登记`,
-		"the answer is about the amount 90, not 100":       "应答说的金额为 90，而不是 100",
-		"the answer is about an amount in USD, not in CNY": "应答说的金额币种为 USD，而不是 CNY",
-		"busy, says somebody else":                         "busy, says somebody else",
-		"refused":                                          "refused",
-		"":                                                 "",
+		`account "shop9" is not registered`: `账户 "shop9" 未登记`,
+		"the order is PAID and stays so: only a payment, PAID or PAID_REFUNDED, can still be reported": "订单已是 PAID，不再改变：只能再报告支付，即 PAID 或 PAID_REFUNDED",
+		"a payment of the order is known: want PAID or PAID_REFUNDED":                                  "已知该订单有支付：只能判定为 PAID 或 PAID_REFUNDED",
+		"the answer is about the amount 90, not 100":                                                   "应答说的金额为 90，而不是 100",
+		"the answer is about an amount in USD, not in CNY":                                             "应答说的金额币种为 USD，而不是 CNY",
+		"busy, says somebody else":                                                                     "busy, says somebody else",
+		"refused":                                                                                      "refused",
+		"":                                                                                             "",
 	} {
 		if got := all["zh"].fault(text); got != want {
 			t.Errorf("fault(%q) = %q; want %q", text, got, want)

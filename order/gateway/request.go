@@ -84,7 +84,7 @@ func compile(from Request, method string) (*request, []error) {
 	}
 	slices.SortFunc(r.header, func(a, b header) int { return cmp.Compare(a.name, b.name) })
 	if !slices.ContainsFunc(r.names(), func(name string) bool { return name != "merchant_no" }) {
-		return nil, []error{errors.New("names no order: want {order_no} or a {vars.NAME} in its url, headers or body")}
+		return nil, []error{errors.New("names no order: want {order_no} or a {vars.NAME} in its url, headers or body; {ref_no} of a refund or transfer")}
 	}
 	return r, nil
 }

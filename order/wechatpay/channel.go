@@ -171,9 +171,18 @@ func (c *Channel) about(o *order.Order, a *order.Answer) error {
 	case t.OutTradeNo != o.OrderNo:
 		return fmt.Errorf("the answer is about the order %.40q", t.OutTradeNo)
 	case merchant != own:
-		return fmt.Errorf("the answer is about an order of the merchant %.70q", merchant)
+		return fmt.Errorf("the answer is about an order of the merchant %.70q", whose(t.MchID, t.SpMchID, t.SubMchID))
 	}
 	return nil
+}
+
+// whose is the merchant that WeChat Pay names, for an error: a merchant itself, or a service
+// provider and its sub-merchant.
+func whose(mchID, spMchID, subMchID string) string {
+	if mchID == "" && spMchID+subMchID != "" {
+		return spMchID + "/" + subMchID
+	}
+	return mchID
 }
 
 // unread is an answer that says nothing about an order, because of err. Answers with an error

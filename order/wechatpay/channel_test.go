@@ -130,7 +130,7 @@ func TestForged(t *testing.T) {
 		{"a longer body", longer, "signature is wrong"},
 		{"another order", signedBy(200, strings.Replace(trade("SUCCESS"), orderNo, "another-order", 1)), `about the order "another-order"`},
 		{"another merchant", signedBy(200, strings.Replace(trade("SUCCESS"), mchID, "1999999999", 1)), `of the merchant "1999999999"`},
-		{"a partner's", signedBy(200, strings.Replace(trade("SUCCESS"), `"mchid"`, `"sp_mchid"`, 1)), "of the merchant"},
+		{"a partner's", signedBy(200, strings.Replace(trade("SUCCESS"), `"mchid"`, `"sp_mchid"`, 1)), `of the merchant "` + mchID + `/"`},
 		{"another order, with another status", signedBy(201, strings.Replace(trade("SUCCESS"), orderNo, "another-order", 1)), `about the order "another-order"`},
 		{"no order at all", signedBy(200, `{"trade_state":"SUCCESS"}`), `about the order ""`},
 		{"no object", signedBy(200, `["SUCCESS"]`), "not the JSON object"},

@@ -328,8 +328,8 @@ func TestNoticeOfAnotherAccount(t *testing.T) {
 	}{
 		{"another merchant", nil, swap(mchID, "1999999999"), `for the merchant "1999999999"`},
 		{"no merchant", nil, swap("mchid", "x"), `for the merchant ""`},
-		{"a service provider's", nil, payment(partnerTrade()), `for the merchant ""`},
-		{"a merchant's own", partner, payment(trade("SUCCESS")), `for the merchant "/"`},
+		{"a service provider's", nil, payment(partnerTrade()), `for the merchant "` + mchID + "/" + subMchID + `"`},
+		{"a merchant's own", partner, payment(trade("SUCCESS")), `for the merchant "` + mchID + `": want`},
 		{"another sub-merchant", partner, payment(strings.Replace(partnerTrade(), subMchID, "1999999999", 1)), `"1230000109/1999999999"`},
 		{"another application", app, payment(trade("SUCCESS")), `for the application "` + appID + `"`},
 		{"no application", app, swap("appid", "x"), `for the application ""`},

@@ -222,6 +222,9 @@ func (p *Poll) CheckRef(o *order.Order, request bool) error {
 		} else if request && err == nil && amount > total {
 			bad.Add("vars.amount", "is more than vars.total")
 		}
+		if currency := o.Vars["currency"]; request && currency != "" && money.Code(currency) == "" {
+			bad.Add("vars.currency", fmt.Sprintf("there is no currency %.10q: want an ISO 4217 code, such as CNY", currency))
+		}
 	}
 	return bad.Err()
 }

@@ -168,6 +168,8 @@ func TestCheckRef(t *testing.T) {
 		{order.OfRefund, with(refund, "R1", map[string]string{"amount": "9", "total": "8"}), true, "vars.amount"},
 		{order.OfRefund, with(refund, "R1", map[string]string{"amount": "1.5"}), false, "vars.amount"},
 		{order.OfRefund, with(refund, "R1", map[string]string{"amount": "007", "total": "900"}), true, "vars.amount"},
+		{order.OfRefund, with(refund, "R1", map[string]string{"amount": "9", "total": "9", "currency": "yuan"}), true, "vars.currency"},
+		{order.OfRefund, with(refund, "R1", map[string]string{"amount": "9", "total": "9", "currency": "cny"}), true, ""},
 		{order.OfRefund, with(refund, "R 1", nil), false, "ref_no"},
 		{order.OfRefund, with(refund, strings.Repeat("1", 65), nil), false, "ref_no"},
 		{order.OfRefund, order.Order{RefNo: "R1"}, false, "order_no"},
