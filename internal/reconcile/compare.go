@@ -76,7 +76,7 @@ func (w *writer) add(ctx context.Context, d bill.Difference) error {
 	if d.Edge {
 		w.edge++
 	}
-	if w.kept == MaxKept {
+	if w.kept == maxKept {
 		return nil
 	}
 	w.kept++
