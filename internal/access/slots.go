@@ -36,3 +36,10 @@ func (c *Slots) Leave(name string) {
 		delete(c.by, name)
 	}
 }
+
+// Len returns how many are open.
+func (c *Slots) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}
