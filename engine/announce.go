@@ -84,11 +84,11 @@ func (a *announcer) suspected(ctx context.Context, it *item) bool {
 	}
 	began := time.Now()
 	if err := a.committer.do(ctx, &op{change: &change, task: &t, own: true}); err != nil {
-		a.agenda.drop(true, it)
+		a.agenda.reload(it)
 		return false
 	}
 	if quarantined {
-		a.agenda.drop(true, it)
+		a.agenda.reload(it)
 		return false
 	}
 	a.agenda.rewritten(it, &t, began)

@@ -43,14 +43,14 @@ func (o *chains) itsTurn(it *item) bool {
 		if o.attempts.Err() == nil {
 			o.log.Error("the order of tasks cannot be read", "task", t.ID, "queue", t.Queue, "err", err)
 		}
-		o.agenda.drop(true, it)
+		o.agenda.reload(it)
 		return false
 	case !turn.SupersededBy.IsZero():
 		if ended, err := o.endSuperseded(o.attempts, chainOf(t), t.ID); !ended {
 			if err != nil {
 				o.log.Error("a superseded task cannot be ended", "task", t.ID, "queue", t.Queue, "err", err)
 			}
-			o.agenda.drop(true, it)
+			o.agenda.reload(it)
 		}
 		return false
 	case !turn.Before(t.ID).IsZero():

@@ -120,7 +120,7 @@ func (c *committer) recordable(ops []*op) []*op {
 			} else {
 				lost++
 			}
-			c.agenda.drop(true, o.flight.item)
+			c.agenda.reload(o.flight.item)
 		case o.flight != nil && o.flight.item.handedOver && !o.flight.merged:
 			c.todo.Expect()
 			go c.after.reconcile(o.flight)
@@ -170,7 +170,7 @@ func (c *committer) giveUp(f *flight) {
 	if !f.deferral {
 		c.unrecorded.Store(true)
 	}
-	c.agenda.drop(false, f.item)
+	c.agenda.drop(f.item)
 }
 
 // effects are what one transaction means to the rest of the engine. They are gathered row by row.
@@ -330,13 +330,17 @@ func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
 		due = c.agenda.land(f.item, f.task, &f.change.To, since, now)
 		c.passOn(f)
 	case f.deferral: // not deferred after all: read it again
-		c.agenda.drop(true, f.item)
+		c.agenda.reload(f.item)
 	case errors.Is(err, bellman.ErrConflict):
 		c.todo.Expect()
 		go c.after.reconcile(f)
 	default:
 		c.log.Error("an attempt cannot be recorded", "task", f.task.ID, traceID(f.task), "attempt", f.attempt.Number, "err", err)
-		c.agenda.drop(isShelf(f.item.VisibleAt), f.item) // a deep sweep finds a task that is on no shelf
+		if isShelf(f.item.VisibleAt) {
+			c.agenda.reload(f.item)
+		} else {
+			c.agenda.drop(f.item) // a deep sweep finds the task
+		}
 	}
 	return due
 }

@@ -66,8 +66,12 @@ func (c *contents) read(ctx context.Context, items []*item) {
 	var bytes, held int64
 	now := c.clock.Now()
 	for i, it := range at {
-		if tasks[i] == nil || notYet(tasks[i], now) {
-			c.agenda.drop(tasks[i] != nil, it)
+		if tasks[i] == nil {
+			c.agenda.drop(it)
+			continue
+		}
+		if notYet(tasks[i], now) {
+			c.agenda.reload(it)
 			continue
 		}
 		c.hold(it, tasks[i], read)
@@ -93,10 +97,13 @@ func (c *contents) readOne(ctx context.Context, it *item) bool {
 		if ctx.Err() == nil {
 			c.log.Error("a due task cannot be read", "task", it.ID, "err", err)
 		}
-		c.agenda.drop(true, it)
+		c.agenda.reload(it)
 		return false
-	case tasks[0] == nil || notYet(tasks[0], c.clock.Now()):
-		c.agenda.drop(tasks[0] != nil, it)
+	case tasks[0] == nil:
+		c.agenda.drop(it)
+		return false
+	case notYet(tasks[0], c.clock.Now()):
+		c.agenda.reload(it)
 		return false
 	}
 	c.hold(it, tasks[0], read)
@@ -153,7 +160,7 @@ func (c *contents) confirm(ctx context.Context, it *item) bool {
 		if err != nil && ctx.Err() == nil {
 			c.log.Error("a due task cannot be read", "task", it.ID, "err", err)
 		}
-		c.agenda.drop(true, it)
+		c.agenda.reload(it)
 		return false
 	}
 	it.known = read

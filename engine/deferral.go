@@ -36,7 +36,7 @@ func (d *deferrals) heldUp() bool { return d.committer.outcomes.Waiting() >= d.m
 // put moves a due task, whose content is in memory, to a shelf. Its due time does not change.
 func (d *deferrals) put(on shelf, it *item) {
 	if shelf(it.VisibleAt) == on {
-		d.agenda.drop(true, it) // it is on that shelf already
+		d.agenda.reload(it) // it is on that shelf already
 		return
 	}
 	if !d.agenda.defers(it) {

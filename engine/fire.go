@@ -101,7 +101,7 @@ func (r *runner) yield(due []*item) []*item {
 			rest = append(rest, it)
 		}
 	}
-	r.agenda.drop(true, back...)
+	r.agenda.reload(back...)
 	r.loader.wake()
 	return rest
 }

@@ -96,7 +96,7 @@ func (g *gate) goesThere(s *start) bool {
 func (g *gate) notElsewhere(s *start) bool {
 	now := g.clock.Now()
 	if notYet(s.item.task, now) {
-		g.agenda.drop(true, s.item)
+		g.agenda.reload(s.item)
 		return false
 	}
 	wait := elsewhere(g.leases.HeldSince, s.item.task, now)
@@ -176,7 +176,7 @@ func (g *gate) confirmedLately(s *start) bool {
 		return true
 	}
 	g.contents.slowReads()
-	g.agenda.drop(true, s.item)
+	g.agenda.reload(s.item)
 	return false
 }
 
@@ -184,14 +184,14 @@ func (g *gate) trusted(s *start) bool {
 	if g.leases.Trusting() {
 		return true
 	}
-	g.agenda.drop(true, s.item)
+	g.agenda.reload(s.item)
 	return false
 }
 
 func (g *gate) served(s *start) (ok bool) {
 	if s.queue, ok = g.rules.queue(s.item.task.Queue); !ok {
 		g.unknownQueues.hold(s.item.task.Queue)
-		g.agenda.drop(true, s.item)
+		g.agenda.reload(s.item)
 		g.loader.wake()
 	}
 	return ok
@@ -201,6 +201,6 @@ func (g *gate) shardHeld(s *start) bool {
 	if g.agenda.begin(s.item) {
 		return true
 	}
-	g.agenda.drop(true, s.item)
+	g.agenda.reload(s.item)
 	return false
 }

@@ -42,7 +42,7 @@ func (l *lines) bring(ctx context.Context, due []*item, now time.Time) (more boo
 	for _, it := range left {
 		l.contents.release(it)
 	}
-	l.agenda.drop(true, left...)
+	l.agenda.reload(left...)
 	return more || len(left) > 0
 }
 

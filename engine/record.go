@@ -177,13 +177,13 @@ func (r *recorder) reconcile(f *flight) {
 		if unread(err) {
 			r.committer.giveUp(f)
 		} else {
-			r.agenda.drop(true, f.item) // the task was deleted
+			r.agenda.reload(f.item) // the task was deleted
 		}
 		return
 	}
 	if int(t.Attempts) >= f.attempt.Number {
 		if r.inLog(ctx, f) { // a commit of unknown outcome has written it
-			r.agenda.drop(true, f.item)
+			r.agenda.reload(f.item)
 			return
 		}
 		f.attempt.Number = int(t.Attempts) + 1

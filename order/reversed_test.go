@@ -1,6 +1,8 @@
 package order
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -190,5 +192,81 @@ func TestCompletedWhileReversed(t *testing.T) {
 	h.attempt(task)
 	if _, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID"}, h.now); err != nil || len(h.alerts) > 0 {
 		t.Errorf("before a reverse is due: %v, alerts %q; want none", err, h.alerts)
+	}
+}
+
+// A reverse without success is retried for seven days. A person is alerted after the third, and the
+// merchant is notified when the order is decided.
+func TestReverseGoesOn(t *testing.T) {
+	for r := CloseUnknown; r <= CloseNotExist; r++ {
+		if r == CloseDone || r == CloseAlready {
+			continue
+		}
+		h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
+		h.channel.reverse = closes(r)
+		task := h.scheduled("20s")
+		reverses := 0
+		for reverses < 12 { // an outage of minutes
+			if v := h.attempt(task); v.Next != bellman.Again || len(v.Follow) > 0 {
+				t.Fatalf("%s: %+v", r, v)
+			} else if v.Action == askReverse {
+				reverses++
+			}
+		}
+		if at := h.now.Sub(created); at < 5*time.Minute || at > 30*time.Minute {
+			t.Errorf("%s: twelve reverses in %v", r, at)
+		}
+		if want := []string{"PENDING: the payment could not be reversed so far: this is tried until give_up is over"}; !slices.Equal(h.alerts, want) {
+			t.Errorf("%s: alerts %q; want %q", r, h.alerts, want)
+		}
+		h.channel.reverse = closes(CloseDone)
+		h.until(task)
+		if StateOf(task) != "REVOKED" || h.told("orders/M1/O1/decided")["order_state"] != "REVOKED" || len(h.alerts) != 1 {
+			t.Errorf("%s: %s, alerts %q", r, StateOf(task), h.alerts)
+		}
+	}
+
+	for _, giveUp := range []time.Duration{0, time.Hour} {
+		h := newHouse(t, func(r *Rules) { r.OnExhausted, r.GiveUp = OnExhaustedReverse, giveUp })
+		h.channel.reverse = closes(CloseUnknown)
+		task := h.scheduled("20s")
+		var log []string
+		for !task.State.Ended() {
+			log = append(log, fmt.Sprintf("%v %s", h.attempt(task).Action, h.now.Sub(created)))
+		}
+		if got := strings.Join(log[:6], ", "); got != "query 20s, reverse 20s, reverse 22s, reverse 24s, query 26s, reverse 26s" {
+			t.Errorf("begins with %s", got)
+		}
+		want := cmp.Or(giveUp, 7*24*time.Hour)
+		if at := h.now.Sub(created) - 30*time.Minute; at < want || at > want+time.Minute || len(log) > 4500 ||
+			StateOf(task) != "UNKNOWN" || task.Reason != "reverse_failed" || task.State != bellman.Failed || len(h.alerts) != 2 {
+			t.Errorf("give_up %v: %s %s %s %v after expiry, %d attempts, alerts %q", giveUp, StateOf(task), task.State, task.Reason, at, len(log), h.alerts)
+		}
+	}
+}
+
+// What a reverse gave back is told: never paid and paid and refunded are not the same in a bill. A
+// payment that failed is reversed all the same, so that nothing is paid after.
+func TestReverse(t *testing.T) {
+	for _, tt := range []struct {
+		query    Reading
+		reverse  CloseReading
+		state    string
+		refunded any
+		log      string
+	}{
+		{Pending, CloseRefunded, "REVOKED", true, "30m0s query, 30m0s reverse"},
+		{Pending, CloseDone, "REVOKED", nil, "30m0s query, 30m0s reverse"},
+		{Pending, CloseAlready, "REVOKED", nil, "30m0s query, 30m0s reverse"},
+		{Failed, CloseDone, "FAILED", nil, "3s query, 15s query, 15s reverse"},
+	} {
+		h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
+		h.channel.query, h.channel.reverse = reads(tt.query), closes(tt.reverse)
+		task := h.order()
+		log := strings.Join(h.until(task), ", ")
+		if told := h.told("orders/M1/O1/decided"); StateOf(task) != tt.state || told["order_state"] != tt.state || told["refunded"] != tt.refunded ||
+			h.life(task).Close != tt.reverse.String() || !strings.HasSuffix(log, tt.log) {
+			t.Errorf("%+v: %s, told %v, %s", tt, StateOf(task), told, log)
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -13,13 +12,11 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/api"
 	"github.com/bellmanhq/bellman/internal/config"
-	"github.com/bellmanhq/bellman/internal/migrate"
 	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/store"
@@ -252,144 +249,4 @@ func (r recorded) Backup(ctx context.Context, dir string, by bellman.By) error {
 func Documents() []string {
 	return slices.Concat([]string{"alarm", "console-ended", "console-sent", "death", "link", "pause", "probe", "resend", "resend-cancel", secretKind},
 		registry.Documents("merchant"), registry.Documents("account"), []string{"account-rate", "account-certificate", "reconciliation", "reconciliation-page"})
-}
-
-// refuseMoved returns an error if the store's tasks were moved to another store, or are being
-// moved.
-func (s *Server) refuseMoved(ctx context.Context) error {
-	err := migrate.Refuse(ctx, s.store)
-	if refused, is := errors.AsType[*migrate.RefusedError](err); is {
-		if err = fmt.Errorf("store: %w", err); refused.Moved {
-			return &ConfigError{err} // another start fails in the same way
-		}
-	}
-	return err
-}
-
-// An unmoved store is one to which a server writes only as long as its tasks are not being moved to
-// another store. A move takes a server for dead that was silent for long, for example cut off from
-// the database. When that server is back, it must not claim shards, because every task would be
-// attempted twice. It must also not accept anything, because a move copies nothing later.
-type unmoved struct {
-	store.Store
-	refuse func(context.Context) error
-	heard  atomic.Pointer[time.Time] // when the last answered heartbeat was sent
-}
-
-func (u *unmoved) Unwrap() store.Store { return u.Store }
-
-// Join registers a node. A move marks the store before it looks for nodes, so it sees this node, or
-// Join sees the mark. Then the error wraps bellman.ErrClosed, and the engine stops.
-func (u *unmoved) Join(ctx context.Context, n store.Node, ttl time.Duration) error {
-	sent := time.Now()
-	if err := u.Store.Join(ctx, n, ttl); err != nil {
-		return err
-	}
-	err := u.refuse(ctx)
-	if err == nil {
-		u.heard.Store(&sent)
-		return nil
-	}
-	if _, is := errors.AsType[*migrate.RefusedError](err); is {
-		err = fmt.Errorf("%w: %w", bellman.ErrClosed, err)
-	}
-	if left := u.Store.Leave(ctx, n.Name); left != nil {
-		err = fmt.Errorf("%w; %w", err, left)
-	}
-	return err
-}
-
-// Beat keeps a node registered.
-func (u *unmoved) Beat(ctx context.Context, node string) error {
-	sent := time.Now()
-	err := u.Store.Beat(ctx, node)
-	if err == nil {
-		u.heard.Store(&sent)
-	}
-	return err
-}
-
-// Commit writes a batch. A move claims all shards, so the store rejects every batch with a lease.
-// It would accept one without a lease, such as a new task of a node that has just lost its shards.
-// A move waits for the nodes whose heartbeats it sees. So after a silence Commit looks for the mark
-// of a move once the batch is written: if there is none, a later move copies the batch.
-func (u *unmoved) Commit(ctx context.Context, b *store.Batch) error {
-	err := u.Store.Commit(ctx, b)
-	if err != nil || len(b.Leases) > 0 || !u.silent() {
-		return err
-	}
-	if err := u.refuse(ctx); err != nil {
-		return fmt.Errorf("%w: %v", bellman.ErrUnknown, err) // ErrUnreachable would say that nothing was written
-	}
-	return nil
-}
-
-// silent reports whether the last answered heartbeat was sent so long ago that others may have
-// taken this node for dead. The monotonic clock stands still while a virtual machine is paused.
-func (u *unmoved) silent() bool {
-	heard := u.heard.Load()
-	if heard == nil {
-		return true
-	}
-	now := time.Now()
-	return max(now.Sub(*heard), now.Round(0).Sub(heard.Round(0))) >= store.LeaseTTL
-}
-
-const (
-	strangeAfter  = 2 * time.Second // how long a database may be silent before it is probed
-	strangeWithin = time.Second     // longest time of each step of that probe
-)
-
-// otherDatabase returns an error if the database at an address speaks another protocol than the
-// URL's. The drivers report an unreadable answer, or wait until their time is over.
-func otherDatabase(s config.StoreURL, u *url.URL) error {
-	who := strangerAt(u)
-	if who == "" {
-		return nil
-	}
-	return &ConfigError{fmt.Errorf("store %s: what answers at %s is %s: name the other port, or begin the address with that one's name", s, u.Host, who)}
-}
-
-// strangerAt names the database at the address of a URL if it is not of the URL's scheme; empty if
-// it is, or if that is unknown.
-func strangerAt(u *url.URL) string {
-	postgres := strings.HasPrefix(u.Scheme, "postgres")
-	host, port := u.Hostname(), u.Port()
-	switch {
-	case strings.Contains(u.Host, ",") || host == "":
-		return ""
-	case port == "" && postgres:
-		port = "5432"
-	case port == "":
-		port = "3306"
-	}
-	conn, err := net.DialTimeout("tcp", net.JoinHostPort(host, port), strangeWithin)
-	if err != nil {
-		return ""
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(strangeWithin)); err != nil {
-		return ""
-	}
-	if postgres { // a MySQL server sends the first packet: length, number, and protocol version 10
-		var hello [5]byte
-		if _, err := io.ReadFull(conn, hello[:]); err == nil && hello[3] == 0 && (hello[4] == 10 || hello[4] == 0xff) {
-			return "MySQL or MariaDB (mysql://)"
-		}
-		return ""
-	}
-	// A PostgreSQL server waits for the client, and answers a request for TLS with one letter.
-	var yes [1]byte
-	conn.SetReadDeadline(time.Now().Add(strangeWithin / 4)) // SetDeadline has just succeeded, so this does too
-	if _, err := io.ReadFull(conn, yes[:]); err == nil {
-		return ""
-	}
-	conn.SetReadDeadline(time.Now().Add(strangeWithin))
-	if _, err := conn.Write([]byte{0, 0, 0, 8, 4, 210, 22, 47}); err != nil {
-		return ""
-	}
-	if _, err := io.ReadFull(conn, yes[:]); err == nil && (yes[0] == 'S' || yes[0] == 'N') {
-		return "PostgreSQL (postgres://)"
-	}
-	return ""
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// Usual are the rules by which pages and lists judge a condition that no rule of the configuration
+// usual are the rules by which pages and lists judge a condition that no rule of the configuration
 // is about. They raise no alarm.
-func Usual() []Rule {
+func usual() []Rule {
 	return []Rule{
 		{When: Overdue, Above: time.Minute.Seconds()},
 		{When: TasksFailed},
@@ -20,7 +20,7 @@ func Usual() []Rule {
 // Above returns the threshold of a condition for the tasks of a queue: the lowest of the rules that
 // cover the queue, or else the usual one. An empty queue stands for all queues together.
 func Above(rules []Rule, when, queue string) float64 {
-	for _, from := range [][]Rule{rules, Usual()} {
+	for _, from := range [][]Rule{rules, usual()} {
 		above, found := 0.0, false
 		for i := range from {
 			r := &from[i]

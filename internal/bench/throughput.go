@@ -49,14 +49,14 @@ func (r *run) batches() {
 	}, atLeast(0.58), inPostgres(atLeast(0.45)))
 }
 
-// SingleClients is the number of clients that create one task per request concurrently: as many as
+// singleClients is the number of clients that create one task per request concurrently: as many as
 // the bare loop has.
-const SingleClients = rawClients
+const singleClients = rawClients
 
 // singles is batches with one task per request.
 func (r *run) singles() {
 	r.besideRaw("created, delivered and recorded", func() float64 {
-		return r.endToEnd("", r.sizes.singles, func(p *process, l *load) { try(p.createSingly(r.ctx, to(l, r.url), SingleClients)) })
+		return r.endToEnd("", r.sizes.singles, func(p *process, l *load) { try(p.createSingly(r.ctx, to(l, r.url), singleClients)) })
 	}, atLeast(0.28))
 }
 
@@ -67,7 +67,7 @@ func (r *run) creates() {
 		plan := r.never(r.sizes.creates)
 		before := r.used(p)
 		begun := time.Now()
-		try(p.createSingly(r.ctx, plan, SingleClients))
+		try(p.createSingly(r.ctx, plan, singleClients))
 		took := time.Since(begun)
 		r.kept(p, plan.tasks)
 		r.spent(p, before, plan.tasks)

@@ -14,7 +14,7 @@ import (
 )
 
 // The day of the bills in these tests.
-var from, to, _ = Day("2026-11-21", nil)
+var from, to, _ = Day("2026-11-21")
 
 // sequence yields items without an error.
 func sequence[T any](items []T) iter.Seq2[T, error] {

@@ -1,9 +1,6 @@
 package bill
 
-import (
-	"cmp"
-	"time"
-)
+import "time"
 
 // A Kind says what a line of a bill, or a [Decided], is about.
 type Kind uint8
@@ -112,9 +109,8 @@ func keyOf(channelOrderNo, refundNo, transactionID string) string {
 var Zone = time.FixedZone("UTC+8", 8*60*60)
 
 // Day returns the period of a daily bill: from midnight to the next midnight of a date such as
-// 2026-11-21 in zone. nil means Zone.
-func Day(date string, zone *time.Location) (from, to time.Time, err error) {
-	zone = cmp.Or(zone, Zone)
-	from, err = time.ParseInLocation(time.DateOnly, date, zone)
+// 2026-11-21 in Zone.
+func Day(date string) (from, to time.Time, err error) {
+	from, err = time.ParseInLocation(time.DateOnly, date, Zone)
 	return from, from.AddDate(0, 0, 1), err
 }

@@ -21,13 +21,13 @@ type entry[V any] struct {
 	cost  int // bytes that are known so far; under Cache.mu
 }
 
-// Overhead is the memory of an entry beside its text and its value, in bytes.
-const Overhead = 256
+// overhead is the memory of an entry beside its text and its value, in bytes.
+const overhead = 256
 
 // Limits of a Cache. Pass the same limits in each call of one Cache.
 type Limits struct {
 	Texts int // largest number of texts
-	Bytes int // largest memory: texts, Overhead and the costs that create returns
+	Bytes int // largest memory: texts, 256 bytes for each, and the costs that create returns
 }
 
 // Get returns what create returns for text; errors are cached too. create runs once while the text
@@ -57,7 +57,7 @@ func (c *Cache[V]) keep(text string, most Limits) *entry[V] {
 	}
 	e := c.old[text]
 	if e == nil {
-		e = &entry[V]{cost: Overhead + len(text)}
+		e = &entry[V]{cost: overhead + len(text)}
 	}
 	if c.young == nil || len(c.young) >= (most.Texts+1)/2 || c.cost+e.cost > most.Bytes/2 {
 		c.age()

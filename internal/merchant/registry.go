@@ -116,8 +116,8 @@ func rotate(m *Merchant, active []registry.Secret, key string, overlap time.Dura
 		return bad
 	}
 	m.Secrets = append([]registry.Secret{secret}, registry.Ending(active, s.Now, overlap)...)
-	if len(m.Secrets) > MaxSecrets {
-		bad.Note("secret", coded.Errorf("merchant.rotate_many", "%d secrets stand side by side already: wait until some of them end, or put the merchant with those that are to stay", MaxSecrets))
+	if len(m.Secrets) > maxSecrets {
+		bad.Note("secret", coded.Errorf("merchant.rotate_many", "%d secrets stand side by side already: wait until some of them end, or put the merchant with those that are to stay", maxSecrets))
 	}
 	return bad.Err()
 }

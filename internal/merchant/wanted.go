@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// MaxSecrets is how many secrets of a merchant may be valid at one time.
-const MaxSecrets = 8
+// maxSecrets is how many secrets of a merchant may be valid at one time.
+const maxSecrets = 8
 
 // A Wanted is the requested state of a merchant. Sign nil: as the queue signs.
 type Wanted struct {
@@ -132,8 +132,8 @@ func (w *Wanted) signed(bad *bellman.Invalid, was *Merchant, masters *registry.M
 	case was.Sign.Scheme == s.Scheme:
 		secrets = active
 	}
-	if len(secrets) > MaxSecrets {
-		bad.Note(secretsField, coded.Errorf("merchant.many_secrets", "are more than %d that stand at one time", MaxSecrets))
+	if len(secrets) > maxSecrets {
+		bad.Note(secretsField, coded.Errorf("merchant.many_secrets", "are more than %d that stand at one time", maxSecrets))
 	}
 	if len(bad.Fields) > noted {
 		return s, secrets

@@ -111,7 +111,7 @@ func (w *writer) named(ctx context.Context, q *Queue) (named []Left, err error) 
 			return nil, err
 		}
 	}
-	from, to, err := bill.Day(w.run.Date, nil)
+	from, to, err := bill.Day(w.run.Date)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ const leftErrors = 100
 
 // each compares the bills of accounts. The failures name the accounts as they are registered.
 func (w *writer) each(ctx context.Context, q *Queue, accounts []Account) (failures []failure, err error) {
-	from, _, err := bill.Day(w.run.Date, nil)
+	from, _, err := bill.Day(w.run.Date)
 	if err != nil || len(accounts) == 0 {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (w *writer) resume(ctx context.Context) error {
 // compare compares bills with the orders of a queue and writes full pages of differences. failed
 // are the bills that could not be read; they change nothing.
 func (w *writer) compare(ctx context.Context, q *Queue, bills []bill.Bill) (failed []bill.Failure, err error) {
-	from, to, err := bill.Day(w.run.Date, nil)
+	from, to, err := bill.Day(w.run.Date)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (w *writer) add(ctx context.Context, d bill.Difference) error {
 	if d.Edge {
 		w.edge++
 	}
-	if w.kept == MaxKept {
+	if w.kept == maxKept {
 		return nil
 	}
 	w.kept++

@@ -42,7 +42,7 @@ type Run struct {
 
 	Counts bill.Counts `json:"counts"`         // of the newest result
 	Edge   int         `json:"edge,omitempty"` // differences that may be in the neighbouring bill
-	Kept   int         `json:"kept"`           // differences that are kept; Counts is exact beyond MaxKept
+	Kept   int         `json:"kept"`           // differences that are kept; Counts is exact beyond maxKept
 
 	Token string `json:"token,omitempty"` // of the pages of the newest result
 	Pages int    `json:"pages,omitempty"`
@@ -112,7 +112,7 @@ const (
 	Waiting State = "waiting" // for its turn, or for the bill
 	Running State = "running"
 	Done    State = "done"
-	Failed  State = "failed" // a bill could not be had within Patience, or that of the day before in several tries
+	Failed  State = "failed" // a bill could not be had within 10 hours, or that of the day before in several tries
 )
 
 // Settling is the progress of asking about each order that differs. The zero Settling was not
@@ -147,8 +147,8 @@ type Asked struct {
 }
 
 const (
-	// MaxKept is the number of differences that a run keeps. All are counted.
-	MaxKept = 100_000
+	// maxKept is the number of differences that a run keeps. All are counted.
+	maxKept = 100_000
 
 	// Keep is how long a run is kept after its newest request.
 	Keep = 90 * 24 * time.Hour
@@ -156,8 +156,8 @@ const (
 	// After is how long after the day an order may be created to be looked for in the bill.
 	After = 24 * time.Hour
 
-	// Patience is how long a bill is asked for again.
-	Patience = 10 * time.Hour
+	// patience is how long a bill is asked for again.
+	patience = 10 * time.Hour
 
 	pageSize = 100 // differences of one document, and orders of one read
 )

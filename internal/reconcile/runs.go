@@ -259,7 +259,7 @@ func (r *Runs) check(ctx context.Context, in *Request) (q Queue, at Account, err
 	if in.Bill != TradeBill && in.Bill != FundFlow {
 		wrong.Note("bill", coded.Errorf("reconcile.bill", "%.40q is no kind of bill: want trade or fund_flow", in.Bill))
 	}
-	switch from, to, err := bill.Day(in.Date, nil); {
+	switch from, to, err := bill.Day(in.Date); {
 	case err != nil || from.Year() < 2000:
 		wrong.Note("date", coded.Errorf("reconcile.date", "%.40q is no date: want one such as 2026-11-21", in.Date))
 	case to.After(time.Now()):

@@ -97,7 +97,7 @@ func (r *Runs) try(ctx context.Context, h *head) error {
 		if errors.Is(err, order.ErrBillNotReady) {
 			wait = notReady
 		}
-		if run.Next = now().Add(wait); run.Next.After(run.Created.Add(Patience)) || run.over() {
+		if run.Next = now().Add(wait); run.Next.After(run.Created.Add(patience)) || run.over() {
 			run.State, run.Next = Failed, time.Time{}
 		}
 		r.log.Warn("an order queue cannot be reconciled", "reconciliation", run.ID, "queue", run.Queue, "next", run.Next, "err", err)

@@ -26,8 +26,8 @@ type master struct {
 	aead cipher.AEAD // an interface, so printing shows no key
 }
 
-// MasterBytes is the length of a master key: AES-256.
-const MasterBytes = 32
+// masterBytes is the length of a master key: AES-256.
+const masterBytes = 32
 
 // WantMaster says what a master key looks like, and how to make one.
 const WantMaster = "want 32 random bytes in base64 or 64 hexadecimal digits, as `openssl rand -base64 32` writes them"
@@ -64,13 +64,13 @@ func NewMasters(texts ...[]byte) (*Masters, error) {
 // ParseMaster reads a master key.
 func ParseMaster(text string) ([]byte, error) {
 	text = strings.TrimSpace(text)
-	if len(text) == 2*MasterBytes {
+	if len(text) == 2*masterBytes {
 		if key, err := hex.DecodeString(text); err == nil {
 			return key, nil
 		}
 	}
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
-		if key, err := encoding.Strict().DecodeString(text); err == nil && len(key) == MasterBytes {
+		if key, err := encoding.Strict().DecodeString(text); err == nil && len(key) == masterBytes {
 			return key, nil
 		}
 	}

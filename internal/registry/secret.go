@@ -17,10 +17,10 @@ import (
 
 // Limits of secrets.
 const (
-	MaxSecret = 16 << 10 // bytes: an RSA key with its certificate
+	maxSecret = 16 << 10 // bytes: an RSA key with its certificate
 
-	// MaxOverlap is the longest time for which a former secret stays valid.
-	MaxOverlap = 90 * 24 * time.Hour
+	// maxOverlap is the longest time for which a former secret stays valid.
+	maxOverlap = 90 * 24 * time.Hour
 
 	// DefaultOverlap is the default of that time.
 	DefaultOverlap = 24 * time.Hour
@@ -36,11 +36,11 @@ type Secret struct {
 	Until  Stamp  `json:"until_ms,omitzero"` // when it ends; zero: never
 }
 
-// Stars begin the visible part of a secret.
-const Stars = "***"
+// stars begin the visible part of a secret.
+const stars = "***"
 
 // Shown returns the visible part of a secret: three stars and its last four characters.
-func (s *Secret) Shown() string { return Stars + s.Ending }
+func (s *Secret) Shown() string { return stars + s.Ending }
 
 const sealedPrefix = "sealed:"
 
@@ -83,7 +83,7 @@ func RecordedURL(address string) string {
 			name, value = "", part
 		}
 		sum := sha256.Sum256([]byte(value))
-		parts[i] = strings.TrimPrefix(name+"=", "=") + Stars + hex.EncodeToString(sum[:4])
+		parts[i] = strings.TrimPrefix(name+"=", "=") + stars + hex.EncodeToString(sum[:4])
 	}
 	return rest + "?" + strings.Join(parts, "&")
 }
@@ -116,8 +116,8 @@ func (s Sealer) New(key string) (Secret, error) {
 	switch {
 	case key == "":
 		return Secret{}, coded.Errorf("registry.empty_secret", "is empty")
-	case len(key) > MaxSecret:
-		return Secret{}, coded.Errorf("registry.long_secret", "is longer than %d bytes, which no key is", MaxSecret)
+	case len(key) > maxSecret:
+		return Secret{}, coded.Errorf("registry.long_secret", "is longer than %d bytes, which no key is", maxSecret)
 	case !utf8.ValidString(key):
 		return Secret{}, coded.Errorf("registry.not_utf8", "is not UTF-8")
 	case strings.HasPrefix(key, "env:"), strings.HasPrefix(key, "file:"):
@@ -133,7 +133,7 @@ func (s Sealer) New(key string) (Secret, error) {
 // Wanted returns the secret that a caller describes: a new key, a sealed one of an export, or the
 // visible part of one of the active secrets.
 func (s Sealer) Wanted(want string, active []Secret) (Secret, error) {
-	if strings.HasPrefix(want, Stars) {
+	if strings.HasPrefix(want, stars) {
 		return keep(want, active)
 	}
 	sealed, is := strings.CutPrefix(want, sealedPrefix)
@@ -189,7 +189,7 @@ func keep(shown string, active []Secret) (Secret, error) {
 
 // ending returns the visible part of a key, as sign.Secret shows it.
 func ending(key string) string {
-	return strings.TrimPrefix(sign.NewSecret(key).String(), Stars)
+	return strings.TrimPrefix(sign.NewSecret(key).String(), stars)
 }
 
 // Ending returns the active secrets, which a newer one replaces: they end after overlap. Those that
@@ -209,7 +209,7 @@ func Ending(active []Secret, now time.Time, overlap time.Duration) (ending []Sec
 // CheckOverlap returns *[bellman.Invalid] if former secrets cannot stay valid for so long.
 func CheckOverlap(overlap time.Duration) error {
 	bad := new(bellman.Invalid)
-	if overlap < 0 || overlap > MaxOverlap {
+	if overlap < 0 || overlap > maxOverlap {
 		bad.Note("overlap", coded.Errorf("registry.overlap", "want 0s to 90d"))
 	}
 	return bad.Err()

@@ -59,9 +59,9 @@ func New(o Options) (*Jobs, error) {
 }
 
 // Start creates a job with in's Filter, Mode, Rate, Who and Reason, and returns it as stored. The
-// default mode is once, the default rate DefaultRate. The job is durable when Start returns, and
-// touches only tasks created before. Start returns *bellman.Invalid if a field is wrong or the
-// filter is empty, and bellman.ErrOverloaded if too many jobs are running.
+// default mode is once, the default rate 50 tasks per second. The job is durable when Start
+// returns, and touches only tasks created before. Start returns *bellman.Invalid if a field is
+// wrong or the filter is empty, and bellman.ErrOverloaded if too many jobs are running.
 func (j *Jobs) Start(ctx context.Context, in Job) (Job, error) {
 	job, err := j.prepare(in, time.Now())
 	if err != nil {

@@ -39,8 +39,8 @@ import (
 )
 
 const (
-	// DefaultRate is the default rate of a job, in tasks per second.
-	DefaultRate = 50
+	// defaultRate is the default rate of a job, in tasks per second.
+	defaultRate = 50
 
 	// MaxRate is the highest rate of a job, in tasks per second. The lowest is schedule.MinRate.
 	MaxRate = 10_000
@@ -105,7 +105,7 @@ func (j *Jobs) prepare(in Job, now time.Time) (Job, error) {
 	if job.Mode != engine.ResendOnce && job.Mode != engine.ResendRestart {
 		wrong.Note("mode", coded.Errorf("resend.mode", "%.40q is not a mode: want once or restart", in.Mode))
 	}
-	job.Rate = cmp.Or(job.Rate, DefaultRate)
+	job.Rate = cmp.Or(job.Rate, defaultRate)
 	if !(job.Rate >= schedule.MinRate && job.Rate <= MaxRate) { // rejects NaN too
 		wrong.Note("rate", coded.Errorf("resend.rate", "%s a second is out of range: want 1/h to %d/s", strconv.FormatFloat(in.Rate, 'f', -1, 64), MaxRate))
 	}

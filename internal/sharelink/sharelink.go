@@ -40,8 +40,8 @@ type Secret interface {
 
 // Bounds of a link's lifetime.
 const (
-	MinLife = time.Hour
-	MaxLife = 30 * 24 * time.Hour
+	minLife = time.Hour
+	maxLife = 30 * 24 * time.Hour
 )
 
 // Keep is how long the document of an expired link is kept.
@@ -110,7 +110,7 @@ func (l *Links) Open(ctx context.Context, token string) (Link, error) {
 
 var (
 	errLong = coded.Errorf("link.long", "is too long")
-	errLife = coded.Errorf("link.life", "want 1h to %dd", MaxLife/(24*time.Hour))
+	errLife = coded.Errorf("link.life", "want 1h to %dd", maxLife/(24*time.Hour))
 )
 
 // checkShown reports errors in what a link shows.
@@ -130,7 +130,7 @@ func checkShown(wrong *bellman.Invalid, merchantNo, orderNo string) {
 func check(in *Link, life time.Duration) error {
 	var wrong bellman.Invalid
 	checkShown(&wrong, in.MerchantNo, in.OrderNo)
-	if life < MinLife || life > MaxLife {
+	if life < minLife || life > maxLife {
 		wrong.Note("life", errLife)
 	}
 	if in.Reason == "" {

@@ -115,7 +115,7 @@ func (d *doc) model() (*model, error) {
 }
 
 func makeField(name string, s *schema, required bool, enums map[string][]string) (field, error) {
-	f := field{Name: camel(name, false), JSON: name, Doc: s.Description, Required: required}
+	f := field{Name: camel(name), JSON: name, Doc: s.Description, Required: required}
 	if other := renamed[name]; other != "" {
 		f.Name = other
 	}
@@ -221,13 +221,13 @@ func element(typ, read string) string {
 
 // add adds an operation.
 func (m *model) add(path, verb string, op *operation, enums map[string][]string) error {
-	o := method{Name: camel(op.OperationID, false), Summary: op.Summary, Description: op.Description, Verb: strings.ToUpper(verb)}
+	o := method{Name: camel(op.OperationID), Summary: op.Summary, Description: op.Description, Verb: strings.ToUpper(verb)}
 	var parts []string
 	for i, part := range strings.Split(path, "{") {
 		if i > 0 {
 			name, rest, _ := strings.Cut(part, "}")
-			o.Segments = append(o.Segments, camel(name, false))
-			parts, part = append(parts, "segment("+camel(name, false)+")"), rest
+			o.Segments = append(o.Segments, camel(name))
+			parts, part = append(parts, "segment("+camel(name)+")"), rest
 		}
 		if part != "" {
 			parts = append(parts, fmt.Sprintf("%q", part))
@@ -246,7 +246,7 @@ func (m *model) add(path, verb string, op *operation, enums map[string][]string)
 		o.Query = append(o.Query, f)
 	}
 	if len(o.Query) > 2 {
-		o.QueryType = camel(op.OperationID, true) + "Query"
+		o.QueryType = pascal(op.OperationID) + "Query"
 		m.Records = append(m.Records, record{Name: o.QueryType, Fields: o.Query, Asked: true})
 	}
 	if op.RequestBody != nil {
@@ -266,14 +266,15 @@ func (m *model) add(path, verb string, op *operation, enums map[string][]string)
 		}
 	}
 	if len(answers) == 0 {
-		return m.append(o)
+		m.Operations = append(m.Operations, o)
+		return nil
 	}
 	o.Stated = len(answers) > 1
 	o.Read = "(status, json) -> " + o.Answer + ".of(json)"
 	if o.Stated && answers["200"] != o.Answer { // 202, and 200 with something else
 		one, other := answers["200"], o.Answer
 		o.Either, o.Stated = []string{other, one}, false
-		o.Answer = camel(op.OperationID, true) + "Answer"
+		o.Answer = pascal(op.OperationID) + "Answer"
 		o.Read = fmt.Sprintf("(status, json) -> status == 200 ? %s.of(json) : %s.of(json)", one, other)
 		for i, r := range m.Records {
 			if slices.Contains(o.Either, r.Name) {
@@ -281,10 +282,6 @@ func (m *model) add(path, verb string, op *operation, enums map[string][]string)
 			}
 		}
 	}
-	return m.append(o)
-}
-
-func (m *model) append(o method) error {
 	m.Operations = append(m.Operations, o)
 	return nil
 }
@@ -296,14 +293,17 @@ func boolean(b bool) int {
 	return 0
 }
 
-// camel is a name in the way of Java.
-func camel(name string, upper bool) string {
+// camel is a name of a field or a method in Java.
+func camel(name string) string {
+	name = pascal(name)
+	return strings.ToLower(name[:1]) + name[1:]
+}
+
+// pascal is a name of a class in Java.
+func pascal(name string) string {
 	var b strings.Builder
-	for i, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' }) {
-		if i > 0 || upper {
-			part = strings.ToUpper(part[:1]) + part[1:]
-		}
-		b.WriteString(part)
+	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '-' || r == '_' }) {
+		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
 	}
 	return b.String()
 }

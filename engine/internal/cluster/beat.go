@@ -54,7 +54,7 @@ func (m *Member) KeepAlive(ctx context.Context) error {
 			if errors.Is(err, bellman.ErrClosed) { // the store takes no nodes any more
 				return fmt.Errorf("join again: %w", err)
 			}
-			m.LookSoon()
+			m.lookSoon()
 			if err != nil && ctx.Err() == nil {
 				m.log.Error("this node cannot join again", "err", err)
 			}

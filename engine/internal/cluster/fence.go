@@ -35,7 +35,7 @@ func (m *Member) Fenced(ctx context.Context, leases []store.Lease) bool {
 	}
 	m.drop(lost)
 	if len(lost) > 0 {
-		m.LookSoon()
+		m.lookSoon()
 	}
 	return found
 }
@@ -78,7 +78,7 @@ func (m *Member) refused(ctx context.Context, lease store.Lease) error {
 		return fmt.Errorf("%w: this node has expired", bellman.ErrFenced)
 	default:
 		m.drop([]uint16{lease.Shard})
-		m.LookSoon()
+		m.lookSoon()
 	}
 	return nil
 }

@@ -96,10 +96,10 @@ func (t *hints) close() {
 func (m *Member) Hinted(h Hint) {
 	if len(h.Released) > 0 || h.Leaving || len(h.Added)+len(h.Docs)+len(h.Changed) == 0 {
 		m.hints.take(h)
-		m.LookSoon()
+		m.lookSoon()
 	}
 	if slices.Contains(h.Docs, m.docs) {
-		m.LookSoon()
+		m.lookSoon()
 	}
 }
 

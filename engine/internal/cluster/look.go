@@ -56,14 +56,14 @@ func (m *Member) KeepShards(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			m.log.Error("nodes and shards cannot be read", "err", err)
 			sleep.For(ctx, time.Second)
-			m.LookSoon() // with an exclusive store the next look would be an hour later
+			m.lookSoon() // with an exclusive store the next look would be an hour later
 		}
 		m.host.Changed()
 	}
 }
 
-// LookSoon triggers a look now.
-func (m *Member) LookSoon() { m.looks.Wake() }
+// lookSoon triggers a look now.
+func (m *Member) lookSoon() { m.looks.Wake() }
 
 // untilLook returns the time until the next look: at most until another node expires.
 func (m *Member) untilLook() time.Duration {

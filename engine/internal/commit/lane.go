@@ -76,8 +76,8 @@ type Options struct {
 	Patience context.Context
 }
 
-// MaxBytes bounds the bodies and the data of one transaction; a larger op is not split.
-const MaxBytes = 8 << 20
+// maxBytes bounds the bodies and the data of one transaction; a larger op is not split.
+const maxBytes = 8 << 20
 
 // A Lane commits ops in groups, in the order of Put. Make it with New, then call Run. Its methods
 // are safe for concurrent use.
@@ -204,7 +204,7 @@ func (l *Lane[O]) take(buf []O) (ops []O, over bool) {
 	weight, bytes, n := 0, 0, 0
 	for ; n < len(l.queue); n++ {
 		o := l.queue[n]
-		if n > 0 && (weight+o.Weight() > l.o.Batch || bytes+o.Bytes() > MaxBytes) {
+		if n > 0 && (weight+o.Weight() > l.o.Batch || bytes+o.Bytes() > maxBytes) {
 			break
 		}
 		weight, bytes = weight+o.Weight(), bytes+o.Bytes()

@@ -176,23 +176,7 @@ func (c *core) end(t *Ticket, out Outcome) {
 	stale := t.era != e.breaker.era
 	used := e.inFlight-e.breaker.old >= e.bound(c.options.Start)
 	wasQuick := e.class == quick
-
-	l.inFlight--
-	if t.moves != l.moves {
-		l.elsewhere--
-		e.left--
-	}
-	l.used, e.used = c.now, c.now
-	q.inFlight--
-	e.inFlight--
-	c.pool.inFlight--
-	c.pool.held[e.class]--
-	if stale {
-		e.breaker.old--
-	} else if e.breaker.state == Open {
-		e.breaker.probing = false
-	}
-
+	c.leave(t)
 	switch out {
 	case Accepted, Refused:
 		e.answer(c.now, took)
@@ -236,6 +220,26 @@ func (c *core) end(t *Ticket, out Outcome) {
 	c.pool.review(c.now)
 	c.placeQueue(q)
 	c.place(e)
+}
+
+// leave ends the counting of an attempt as in flight.
+func (c *core) leave(t *Ticket) {
+	l, e := t.line, t.endpoint
+	l.inFlight--
+	if t.moves != l.moves {
+		l.elsewhere--
+		e.left--
+	}
+	l.used, e.used = c.now, c.now
+	l.queue.inFlight--
+	e.inFlight--
+	c.pool.inFlight--
+	c.pool.held[e.class]--
+	if t.era != e.breaker.era {
+		e.breaker.old--
+	} else if e.breaker.state == Open {
+		e.breaker.probing = false
+	}
 }
 
 // wait estimates how long an item that is pushed to l now would wait.

@@ -12,7 +12,7 @@ func NewChan(name string) Chan {
 }
 
 func (t Chan) Lock() {
-	Took(t)
+	took(t)
 	t <- struct{}{}
 }
 
@@ -20,7 +20,7 @@ func (t Chan) Lock() {
 func (t Chan) TryLock() bool {
 	select {
 	case t <- struct{}{}:
-		Took(t)
+		took(t)
 		return true
 	default:
 		return false
@@ -29,5 +29,5 @@ func (t Chan) TryLock() bool {
 
 func (t Chan) Unlock() {
 	<-t
-	Gave(t)
+	gave(t)
 }

@@ -14,35 +14,35 @@ import (
 type Mutex struct{ sync.Mutex }
 
 func (m *Mutex) Lock() {
-	Took(m)
+	took(m)
 	m.Mutex.Lock()
 }
 
 func (m *Mutex) Unlock() {
 	m.Mutex.Unlock()
-	Gave(m)
+	gave(m)
 }
 
 type RWMutex struct{ sync.RWMutex }
 
 func (m *RWMutex) Lock() {
-	Took(m)
+	took(m)
 	m.RWMutex.Lock()
 }
 
 func (m *RWMutex) Unlock() {
 	m.RWMutex.Unlock()
-	Gave(m)
+	gave(m)
 }
 
 func (m *RWMutex) RLock() {
-	Took(m)
+	took(m)
 	m.RWMutex.RLock()
 }
 
 func (m *RWMutex) RUnlock() {
 	m.RWMutex.RUnlock()
-	Gave(m)
+	gave(m)
 }
 
 var (
@@ -68,8 +68,8 @@ func Name(lock any, name string) {
 	names[lock] = name
 }
 
-// Took panics if a lock must not be taken while others are held.
-func Took(lock any) {
+// took panics if a lock must not be taken while others are held.
+func took(lock any) {
 	g := goroutine()
 	mu.Lock()
 	defer mu.Unlock()
@@ -87,7 +87,7 @@ func Took(lock any) {
 	held[g] = append(held[g], lock)
 }
 
-func Gave(lock any) {
+func gave(lock any) {
 	g := goroutine()
 	mu.Lock()
 	defer mu.Unlock()

@@ -16,7 +16,7 @@ type (
 // Name sets the entry of Order that a mutex is.
 func Name(any, string) {}
 
-// Took records that another kind of lock was taken, and Gave that it was released.
-func Took(any) {}
+// took records that another kind of lock was taken, and gave that it was released.
+func took(any) {}
 
-func Gave(any) {}
+func gave(any) {}

@@ -189,19 +189,9 @@ func (s *Source) wait(ctx context.Context, session Session, letters *deadLetters
 func (s *Source) consume(ctx context.Context, session Session, letters *deadLetters, late <-chan struct{}) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // received messages are stored even after ctx ended
 	defer cancel()
-	g, work := errgroup.WithContext(work)
 	t := takers{session: session, letters: letters, turn: make(chan struct{}, 1), slots: make(chan struct{}, storing), stored: make(chan struct{}, 1)}
-	for range storing + 1 {
-		g.Go(func() error {
-			err := s.take(work, &t)
-			if err != nil {
-				letters.cancel() // others may wait for room among the dead letters
-			}
-			return err
-		})
-	}
 	done := make(chan error, 1)
-	go func() { done <- g.Wait() }()
+	go func() { done <- s.takeAll(work, &t) }()
 
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
@@ -212,19 +202,19 @@ func (s *Source) consume(ctx context.Context, session Session, letters *deadLett
 		cancel()
 		letters.cancel()
 	}
+	paused := false
 	pause := func() {
+		paused = true
 		ticker.Stop()
 		if err := session.Pause(); err != nil {
 			giveUp(err)
 		}
 	}
-	paused := false
 	ask := func() {
 		if paused {
 			return
 		}
 		if why := s.o.Tasks.Closed(ctx); why != "" {
-			paused = true
 			s.figures.is(Paused, why)
 			pause()
 		}
@@ -247,7 +237,6 @@ func (s *Source) consume(ctx context.Context, session Session, letters *deadLett
 		case <-stop:
 			stop = nil
 			if !paused {
-				paused = true
 				pause()
 			}
 		case <-late:
@@ -271,6 +260,21 @@ type takers struct {
 	stored  chan struct{} // receives a value when a batch is stored
 
 	passing []chan struct{} // of batches in the order in which they came, see batch.passed; with turn
+}
+
+// takeAll runs the takers until the session ends, and returns the first error of one.
+func (s *Source) takeAll(ctx context.Context, t *takers) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for range storing + 1 {
+		g.Go(func() error {
+			err := s.take(ctx, t)
+			if err != nil {
+				t.letters.cancel() // others may wait for room among the dead letters
+			}
+			return err
+		})
+	}
+	return g.Wait()
 }
 
 // take receives batches one after another until the session ends.
