@@ -9,7 +9,6 @@ import (
 
 	"github.com/bellmanhq/bellman/order/gateway"
 	"github.com/bellmanhq/bellman/order/states"
-	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -112,11 +111,7 @@ func checkPoll(r *reader, n ast.Node, path string, q *Queue) {
 	if o.Channel.builtIn() {
 		return
 	}
-	var about *rule.Value
-	if o.About != "" {
-		about = new(rule.Value) // it was compiled above
-	}
-	if _, err := gateway.NewPoll(gateway.PollOptions{Query: readable(o.Query), Request: readable(q.Poll.Request), States: new(states.Poll), About: about}); err != nil {
+	if _, err := gateway.NewPoll(gateway.PollOptions{Query: readable(o.Query), Request: readable(q.Poll.Request), States: new(states.Poll)}); err != nil {
 		r.noteRequest(n, path, strings.TrimPrefix(err.Error(), "gateway: "))
 	}
 }

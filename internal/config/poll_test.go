@@ -81,7 +81,6 @@ func TestPollMistakes(t *testing.T) {
 		{gatewayAsk + ", states: wechat_refund, schedule: soon", "queues.a.schedule: "},
 		{gatewayAsk + ", states: wechat_refund, request: channel", "queues.a.request: there is no channel: want {method: POST, url: …}"},
 		{gatewayAsk + ", states: wechat_refund, request: 'yes'", "queues.a.request: want {method: POST, url: …}, or the word channel"},
-		{"kind: poll, query: {url: 'http://g/{order_no}'}, states: wechat_refund", "queues.a.query: names no refund: want {ref_no}"},
 		{gatewayAsk + ", states: wechat_refund, request: {url: 'http://g/{order_no}'}", "queues.a.request: names no refund: want {ref_no}"},
 		{gatewayAsk + ", states: wechat_refund, request: {url: 'http://g/{refno}'}", "queues.a.request.url: {refno} is unknown"},
 		{gatewayAsk + ", states: wechat_refund, expires: 1h", "queues.a.expires: is for a queue of kind order, and this one is of kind poll"},

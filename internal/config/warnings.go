@@ -1,9 +1,14 @@
 package config
 
-import "net"
+import (
+	"maps"
+	"net"
+	"slices"
+	"strings"
+)
 
-// Warnings returns Problems for settings that have no effect, or not all of it. A server starts
-// nevertheless.
+// Warnings returns Problems for settings that have no effect, or not all of it, or are right in some
+// platforms alone. A server starts nevertheless.
 func (c *Config) Warnings() error {
 	var ps Problems
 	received := false // by any queue
@@ -14,6 +19,9 @@ func (c *Config) Warnings() error {
 		if at := "queues." + q.Name + ".notice"; o.Notice != nil && c.Notices.Listen == "" { // another program may hand them in
 			ps = append(ps, c.places[at].problem(at, "notices.listen is not set: the gateway can send no notices, and only those that another program hands in are read"))
 		}
+		if at := "queues." + q.Name + ".query"; q.Kind == "poll" && o.Query.URL != "" && o.About == "" && !namesRefund(&o.Query) {
+			ps = append(ps, c.places[at].problem(at, "names no refund: if an order has two, the answer about one decides the other. Want {ref_no} or a {vars.NAME} in its url, headers or body, or about"))
+		}
 		if at := "queues." + q.Name + ".reconcile.fund_flow"; o.Reconcile != nil && o.Reconcile.FundFlow && o.Channel.SubMchID != "" {
 			ps = append(ps, c.places[at].problem(at, "bellman downloads no fund flow bill of a service provider's sub-merchant: orders of this channel are left out"))
 		}
@@ -22,6 +30,12 @@ func (c *Config) Warnings() error {
 		ps = append(ps, c.places["notices.listen"].problem("notices.listen", "no queue receives notices: want a queue of orders with a built-in channel, or with notice"))
 	}
 	return append(ps, c.apart()...).Err()
+}
+
+// namesRefund reports whether a request may name one of several refunds of an order.
+func namesRefund(r *Request) bool {
+	texts := append(slices.Collect(maps.Values(r.Headers)), r.URL, r.Body)
+	return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "{ref_no}") || strings.Contains(s, "{vars.") })
 }
 
 // CheckPrograms returns Problems for channels that are Go code, which only a program with

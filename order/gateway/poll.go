@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
@@ -24,8 +23,8 @@ type PollOptions struct {
 	States *states.Poll // reads the answer to Query
 
 	// About evaluates to the number of the refund or transfer that an answer to Query is about; see
-	// [Options]. It is compared with the RefNo. It is required if Query has neither {ref_no} nor a
-	// {vars.NAME}: one order may have several refunds.
+	// [Options]. It is compared with the RefNo. Give it if Query has neither {ref_no} nor a
+	// {vars.NAME}: if an order has two refunds, the answer about one would decide the other.
 	About *rule.Value
 
 	Sign      sign.Config       // zero: requests are not signed
@@ -64,10 +63,6 @@ func NewPoll(o PollOptions) (poll.Channel, error) {
 		bad.Note("sign", err)
 	}
 	p.query = p.channel.compile(bad, "query", o.Query, http.MethodGet)
-	named := func(name string) bool { return name == "ref_no" || strings.HasPrefix(name, "vars.") }
-	if p.query != nil && o.About == nil && !slices.ContainsFunc(p.query.names(), named) {
-		bad.Add("query", "names no refund: want {ref_no} or a {vars.NAME} in its url, headers or body, or about, so that the answer about another refund of the order does not decide")
-	}
 	requests := o.Request.URL != "" || o.Request.Method != "" || o.Request.Body != "" || o.Request.Headers != nil
 	if requests {
 		p.request = p.channel.compile(bad, "request", o.Request, http.MethodPost)

@@ -118,7 +118,6 @@ func TestNewPoll(t *testing.T) {
 		{gateway.PollOptions{Query: query}, "states: is needed"},
 		{gateway.PollOptions{States: pollStates(t)}, "query: url: "},
 		{gateway.PollOptions{States: pollStates(t), Query: gateway.Request{URL: "http://gw.internal/x"}}, "names no order"},
-		{gateway.PollOptions{States: pollStates(t), Query: gateway.Request{URL: "http://gw.internal/{order_no}"}}, "query: names no refund"},
 		{gateway.PollOptions{States: pollStates(t), Query: query, Request: gateway.Request{URL: "http://gw.internal/{order_no}"}}, "request: names no refund"},
 		{gateway.PollOptions{States: pollStates(t), Query: query, Request: gateway.Request{Method: "PUSH", URL: "http://gw.internal/{ref_no}"}}, "request: method: "},
 	} {
