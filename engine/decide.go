@@ -87,8 +87,9 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 	return st
 }
 
-// latestAgain returns the latest time to which Retry-After can delay the attempt at due: the time of
-// the attempt after it, or the end of the task's MaxAge. A wish of the endpoint must not end the task.
+// latestAgain returns the latest time to which Retry-After can delay the attempt at due: the time
+// of the attempt after it, or the end of the task's MaxAge. A wish of the endpoint must not end the
+// task.
 func latestAgain(t *bellman.Task, s *schedule.Schedule, st *bellman.Status, due time.Time) time.Time {
 	latest, over := s.Next(int(st.Step)+1, st.Began, due, 0)
 	if over != "" {

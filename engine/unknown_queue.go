@@ -42,7 +42,7 @@ func (s *unknownQueues) hold(queue string) {
 		s.log.Warn(unknownQueueText, "queue", queue)
 	}
 	s.dispatch.PauseQueue(s.clock.Now().UnixNano(), queue)
-	if _, ok := s.rules.queue(queue); ok { // SetQueues added it meanwhile, and may not have seen the pause
+	if _, ok := s.rules.queue(queue); ok { // SetQueues has just added it, and may not know of this
 		s.settle(*s.rules.queues.Load())
 	}
 }

@@ -207,8 +207,8 @@ func failed(job *Job)  { job.Failed++ }
 
 // already reports whether a task was resent since a moment: it waits for a manual attempt, had one,
 // or its schedule started. If the node died during a manual attempt, the attempt became one of the
-// take-over. Only pending tasks have such attempts. The clock of the node that makes the attempt may
-// be behind this one.
+// take-over. Only pending tasks have such attempts. The clock of the node that makes the attempt
+// may be behind this one.
 func (r *runner) already(t *bellman.Task, since time.Time) bool {
 	there := since.Add(-2 * store.MaxSkew)
 	switch {
