@@ -342,7 +342,9 @@ func (l *Life) note(a answer) {
 	}
 	l.Close = a.close.String()
 	if a.act == askClose && a.close == CloseDone && l.Reading == NotFound.String() {
-		l.Close = CloseNotExist.String() // WeChat Pay answers 204 to the close of an order that it does not know
+		// Developers report that WeChat Pay answers 204 to the close of an order that it does not know:
+		// developers.weixin.qq.com/community/pay/doc/000ac25b728328e60221a8d536b000
+		l.Close = CloseNotExist.String()
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// WeChat Pay answers 204 to the close of an order that it does not know. Nothing was closed: the
-// order that is placed a moment later can be paid. So it is watched and closed again as after
-// not_exist.
+// WeChat Pay is reported to answer 204 to the close of an order that it does not know. Nothing was
+// closed: the order that is placed a moment later can be paid. So it is watched and closed again as
+// after not_exist.
 func TestClosesWhatItDoesNotKnow(t *testing.T) {
 	for _, expires := range []bool{true, false} {
 		h := newHouse(t, func(r *Rules) { r.ChannelExpires = expires })
