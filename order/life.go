@@ -51,7 +51,7 @@ type Life struct {
 
 	Why     string `json:"why,omitempty"`     // why the close or reverse began: expired, exhausted, failed
 	Reading string `json:"reading,omitempty"` // of the last query
-	Close   string `json:"close,omitempty"`   // CloseReading of the last close or reverse
+	Close   string `json:"close,omitempty"`   // CloseReading of the last close or reverse; see note
 
 	Began    int64 `json:"began,omitempty"`     // the task's Began, Unix ms; another value means that the task was restarted
 	Number   int   `json:"number,omitempty"`    // of the last attempt

@@ -338,8 +338,13 @@ func reclosed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 func (l *Life) note(a answer) {
 	if a.act == askQuery {
 		l.Reading = a.reading.String()
-	} else {
-		l.Close = a.close.String()
+		return
+	}
+	l.Close = a.close.String()
+	if a.act == askClose && a.close == CloseDone && l.Reading == NotFound.String() {
+		// Developers report that WeChat Pay answers 204 to the close of an order that it does not know:
+		// developers.weixin.qq.com/community/pay/doc/000ac25b728328e60221a8d536b000
+		l.Close = CloseNotExist.String()
 	}
 }
 
