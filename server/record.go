@@ -41,10 +41,10 @@ func (s *Server) recordKeys(c *config.Config) {
 			a.Changes = append(a.Changes, store.Changed{Field: k.Name, After: after[k.Name]})
 		}
 	}
-	s.keys = c.Keys
-	if a.Changes != nil {
-		s.record(context.Background(), a)
+	if a.Changes != nil && s.record(context.Background(), a) != nil {
+		return // the next reload records these changes too
 	}
+	s.keys = c.Keys
 }
 
 // shownKeys returns the keys by name, each with its role, the beginning of its hash, and its

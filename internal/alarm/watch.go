@@ -208,8 +208,8 @@ func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Que
 	switch {
 	case errors.As(err, &invalid):
 		return w.untold(ctx, s, err.Error())
-	case errors.Is(err, bellman.ErrFull) && a.Raised():
-		if s.was.raised() && s.was.Untold == noRoom { // it is stored already
+	case errors.Is(err, bellman.ErrFull) && (a.Raised() || s.once):
+		if s.was != nil && s.was.Untold == noRoom && s.was.Since.Equal(a.Since) { // it is stored already
 			return nil
 		}
 		return w.untold(ctx, s, noRoom)
@@ -222,15 +222,20 @@ func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Que
 	return nil
 }
 
-// delayed returns the raised alarms that no task reports because the store was full: they are
-// reported when it has room.
+// delayed returns the alarms that no task reports because the store was full: they are reported when
+// it has room.
 func delayed(alarms map[string]*kept) (steps []step) {
 	for _, id := range slices.Sorted(maps.Keys(alarms)) {
-		if k := alarms[id]; k.raised() && k.Untold == noRoom {
-			s := step{alarm: k.Alarm, was: k}
-			s.alarm.Untold = ""
-			steps = append(steps, s)
+		k := alarms[id]
+		s := step{alarm: k.Alarm, was: k, once: k.Reason == "reported"}
+		if k.Untold != noRoom || !k.raised() && !s.once {
+			continue
 		}
+		s.alarm.Untold = ""
+		if s.once { // it is reported as one that began
+			s.alarm.Until, s.alarm.Ended, s.alarm.Reason = time.Time{}, time.Time{}, ""
+		}
+		steps = append(steps, s)
 	}
 	return steps
 }

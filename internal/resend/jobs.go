@@ -31,6 +31,7 @@ type Jobs struct {
 
 	mu         sync.Mutex
 	running    bool // Run is running
+	unsure     bool // a job may have been written although Start returned an error
 	starting   int  // jobs that are being created
 	unfinished map[bellman.ID]*work
 }
@@ -61,7 +62,8 @@ func New(o Options) (*Jobs, error) {
 // Start creates a job with in's Filter, Mode, Rate, Who and Reason, and returns it as stored. The
 // default mode is once, the default rate 50 tasks per second. The job is durable when Start
 // returns, and touches only tasks created before. Start returns *bellman.Invalid if a field is
-// wrong or the filter is empty, and bellman.ErrOverloaded if too many jobs are running.
+// wrong or the filter is empty, and bellman.ErrOverloaded if too many jobs are running. After
+// bellman.ErrUnknown the job may exist: then it begins within 10 s, and List has it.
 func (j *Jobs) Start(ctx context.Context, in Job) (Job, error) {
 	job, err := j.prepare(in, time.Now())
 	if err != nil {
@@ -76,6 +78,9 @@ func (j *Jobs) Start(ctx context.Context, in Job) (Job, error) {
 	defer j.mu.Unlock()
 	j.starting--
 	if err != nil {
+		if errors.Is(err, bellman.ErrUnknown) { // it must not begin with the next start of the program
+			j.unsure = true
+		}
 		return Job{}, err
 	}
 	if j.leading() && j.unfinished[job.ID] == nil { // otherwise Run found it in the store already
@@ -183,6 +188,13 @@ func (j *Jobs) ask(ctx context.Context, job Job, by bellman.By) (Job, error) {
 		return Job{}, fmt.Errorf("cancel bulk resend %v: %w", job.ID, err)
 	}
 	return job, nil
+}
+
+// rereads reports whether the store may have jobs that this process does not know.
+func (j *Jobs) rereads() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.leads != nil || j.unsure
 }
 
 // leading reports whether this process works on the jobs.

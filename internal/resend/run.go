@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
@@ -31,19 +32,15 @@ func (j *Jobs) Run(ctx context.Context) error {
 
 	var workers sync.WaitGroup
 	defer workers.Wait()
-	var look <-chan time.Time
-	if j.leads != nil {
-		ticker := time.NewTicker(lookEvery)
-		defer ticker.Stop()
-		look = ticker.C
-	}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	var read time.Time // when the jobs were read; zero: not since this process leads
 	for {
 		switch {
 		case !j.leading():
 			read = time.Time{}
 			j.giveUp()
-		case read.IsZero() || j.leads != nil && time.Since(read) >= takeUp:
+		case read.IsZero() || j.rereads() && time.Since(read) >= takeUp:
 			if !j.resume(ctx) {
 				return nil
 			}
@@ -56,7 +53,7 @@ func (j *Jobs) Run(ctx context.Context) error {
 		}
 		select {
 		case <-j.wake:
-		case <-look:
+		case <-look.C:
 		case <-ctx.Done():
 			return nil
 		}
@@ -108,8 +105,15 @@ func (j *Jobs) adoptAll(ctx context.Context) error {
 		}
 		w := j.known(job.ID)
 		if w == nil {
-			j.adopt(job)
-			j.log.Info("bulk resend goes on", "resend", job.ID, "examined", job.Examined)
+			switch job, err = j.read(ctx, job.ID); { // it may have ended since the page was read
+			case errors.Is(err, bellman.ErrNotFound):
+				continue
+			case err != nil:
+				return err
+			case job.State == Running:
+				j.adopt(job)
+				j.log.Info("bulk resend goes on", "resend", job.ID, "examined", job.Examined)
+			}
 			continue
 		}
 		asked, err := j.askedToEnd(ctx, job.ID)
