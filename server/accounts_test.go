@@ -294,7 +294,11 @@ func TestRotationOfAccountKeys(t *testing.T) {
 	former, newer := shop.v3, strings.Repeat("n", 32)
 	rotate := func(keys client.AccountKeys, overlap string) *client.Account {
 		t.Helper()
-		a, err := api.RotateAccount(t.Context(), "shop1", client.RotateAccount{AccountKeys: keys, Overlap: overlap, Reason: "routine"})
+		in := client.RotateAccount{AccountKeys: keys, Overlap: overlap, Reason: "routine"}
+		if keys.PrivateKey != "" {
+			in.Serial = shop.put().Serial
+		}
+		a, err := api.RotateAccount(t.Context(), "shop1", in)
 		if err != nil {
 			t.Fatal(err)
 		}

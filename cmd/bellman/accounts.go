@@ -217,6 +217,9 @@ func accountPutCommand() *cobra.Command {
 		if err := keys.read(&wanted.AccountKeys); err != nil {
 			return err
 		}
+		if wanted.Certificate != "" && !c.Flags().Changed("serial") {
+			wanted.Serial = "" // the certificate says it
+		}
 		a, _, err := to.PutAccount(ctx, args[0], wanted)
 		return to.printAccount(a, err)
 	})

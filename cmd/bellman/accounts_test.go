@@ -2,10 +2,12 @@ package main
 
 import (
 	"crypto/x509"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bellmanhq/bellman/internal/keytest"
 )
@@ -43,6 +45,8 @@ func TestAccounts(t *testing.T) {
 	put := []string{"put", "shop1", "--channel", "wechatpay", "--mch-id", "1900000001", "--serial", "AB", "--private-key", private, "--api-v3-key", v3, "--platform-key", platform, "--rate", "300/s"}
 	says(accounts(put...), "wechatpay:1900000001", "300/s", "api_v3_key, platform_keys.PUB_KEY_ID_1, private_key")
 	says(accounts("put", "shop1", "--name", "Tea"), "Tea", "300/s", "private_key") // the rest stays
+	certificate := file("certificate.pem", keytest.Certificate(key, x509.Certificate{SerialNumber: big.NewInt(0x1234), NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: time.Now().AddDate(4, 0, 0)}))
+	says(accounts("put", "shop1", "--certificate", certificate), "certificate") // in place of serial
 	says(accounts("list", "--name", "te"), "shop1")
 	says(accounts("rotate", "shop1", "--api-v3-key", file("next", strings.Repeat("n", 32)), "--overlap", "1h"), "api_v3_key until ")
 	says(accounts("get", "shop1", "-o", "json"), `"***nnnn"`, `"***last"`)

@@ -266,7 +266,7 @@ func TestRotateKeyOfTheSameName(t *testing.T) {
 	if _, _, err := r.Put(t.Context(), account.Wanted{PutAccount: wechat(private, public, "A", "")}, bellman.By{}); err != nil {
 		t.Fatal(err)
 	}
-	a, err := r.Rotate(t.Context(), "A", &client.RotateAccount{AccountKeys: client.AccountKeys{PrivateKey: second, PlatformKeys: map[string]string{"PUB_KEY_ID_1": other}}}, time.Hour, bellman.By{})
+	a, err := r.Rotate(t.Context(), "A", &client.RotateAccount{Serial: "AB", AccountKeys: client.AccountKeys{PrivateKey: second, PlatformKeys: map[string]string{"PUB_KEY_ID_1": other}}}, time.Hour, bellman.By{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,6 +315,28 @@ func TestRotationOfOtherFields(t *testing.T) {
 		if !errors.As(err, &wrong) || len(wrong.Fields) != 1 || wrong.Fields[0].Field != tt.field {
 			t.Errorf("rotate %s of %s: %v; want this field refused, and no other", tt.field, tt.account, err)
 		}
+	}
+}
+
+// A new private key has a new certificate, so a rotation without its serial number is refused: the
+// channel would refuse each request. A certificate stands in place of serial.
+func TestRotationOfTheCertificate(t *testing.T) {
+	private, public := pair()
+	r := open(t, memory.New(), masters(t))
+	if _, _, err := r.Put(t.Context(), account.Wanted{PutAccount: wechat(private, public, "A", "")}, bellman.By{}); err != nil {
+		t.Fatal(err)
+	}
+	key := keytest.RSA()
+	next := client.RotateAccount{AccountKeys: client.AccountKeys{PrivateKey: keytest.PrivatePEM(key)}}
+	wrong := new(bellman.Invalid)
+	if _, err := r.Rotate(t.Context(), "A", &next, 0, bellman.By{}); !errors.As(err, &wrong) || len(wrong.Fields) != 1 || wrong.Fields[0].Field != "serial" {
+		t.Errorf("a new private key without its serial: %v; want serial refused", err)
+	}
+	now := time.Now()
+	next.Certificate = keytest.Certificate(key, x509.Certificate{SerialNumber: big.NewInt(0x1234), NotBefore: now.AddDate(-1, 0, 0), NotAfter: now.AddDate(4, 0, 0)})
+	a, err := r.Rotate(t.Context(), "A", &next, 0, bellman.By{})
+	if err != nil || a.Serial != "" {
+		t.Errorf("a new private key with its certificate: %v, serial %q; want that the certificate replaces serial", err, a.Serial)
 	}
 }
 

@@ -103,7 +103,7 @@ func (r *Registry) List(ctx context.Context, s client.AccountSearch, after strin
 }
 
 // Rotate replaces the keys of an account that are given. Former keys that decrypt or verify stay
-// valid for overlap. It returns bellman.ErrNotFound if there is no such account.
+// valid for overlap. A new private key of WeChat Pay needs its Serial or Certificate. It returns bellman.ErrNotFound if there is no such account.
 func (r *Registry) Rotate(ctx context.Context, name string, in *client.RotateAccount, overlap time.Duration, by bellman.By) (Account, error) {
 	if err := registry.CheckOverlap(overlap); err != nil {
 		return Account{}, err
@@ -156,7 +156,14 @@ func (r *Registry) rotate(a *Account, active []registry.Secret, in *client.Rotat
 		}
 	}
 	a.Secrets = tooMany(bad, secrets)
-	a.Serial = cmp.Or(in.Serial, a.Serial)
+	switch {
+	case in.Serial != "":
+		a.Serial = in.Serial
+	case in.Certificate != "":
+		a.Serial = "" // the certificate says it
+	case in.PrivateKey != "" && a.Serial != "":
+		bad.Note("serial", coded.Errorf("account.no_serial", "is missing: a new private key has a new certificate; want the serial number of that, or certificate"))
+	}
 	if len(bad.Fields) == 0 {
 		usable(bad, a, r.Masters(), now, r.options.Check)
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -15,7 +16,7 @@ var verifyFields = []field[sign.VerifyConfig]{
 	{name: "scheme", set: func(c *sign.VerifyConfig, s string) error { return choice(&c.Scheme, s, sign.VerifySchemes()...) }},
 	{name: "header", set: func(c *sign.VerifyConfig, s string) error { return filled(&c.Header, s) }},
 	{name: "secrets", read: func(r *reader, path string, n ast.Node, c *sign.VerifyConfig) { c.Secrets = r.secrets(n, path) }},
-	{name: "tolerance", set: func(c *sign.VerifyConfig, s string) error { return atLeast(&c.Tolerance, s, 1) }},
+	{name: "tolerance", set: func(c *sign.VerifyConfig, s string) error { return atLeast(&c.Tolerance, s, time.Second) }},
 }
 
 var noticeAnswerFields = []field[NoticeAnswer]{

@@ -28,6 +28,7 @@ func TestSecretsOfNotices(t *testing.T) {
 	for verify, want := range map[string]string{
 		`{scheme: hmac_sha256, header: X, secrets: [geheim-of-sixteen]}`:                           "",
 		`{scheme: hmac_sha256, header: X, secrets: ["env:BELLMAN_TEST_LONG"]}`:                     "",
+		`{scheme: stripe, secrets: [geheim-of-sixteen], tolerance: 0s}`:                            "queues.orders.notice.verify.tolerance: 0s: want 1s or more",
 		`{scheme: hmac_sha256, header: X, secrets: [geheim-of-sixteen, "env:BELLMAN_TEST_SHORT"]}`: "queues.orders.notice.verify.secrets[1]: env:BELLMAN_TEST_SHORT: has 6 bytes: want 16 or more",
 		`{scheme: standard_webhooks, secrets: ["env:BELLMAN_TEST_LONG"]}`:                          "env:BELLMAN_TEST_LONG: want whsec_",
 	} {
