@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -39,7 +40,7 @@ func (r *recorder) record(f *flight) {
 	f.change = store.Change{
 		ID:      f.task.ID,
 		Version: f.task.Version,
-		To:      advance(f.task, &f.attempt, &f.verdict, r.scheduleOf(f), jitter()),
+		To:      advance(f.task, &f.attempt, &f.verdict, r.scheduleOf(f), rand.Float64()),
 		Attempt: &f.attempt,
 		Follow:  f.follow,
 		Of:      f.task,
@@ -193,7 +194,7 @@ func (r *recorder) reconcile(f *flight) {
 		to.VisibleAt = to.Due // not the time that the handover set
 	}
 	if !f.cut {
-		to, counts = merge(t, f.seen, &f.attempt, &f.verdict, r.scheduleOf(f), jitter())
+		to, counts = merge(t, f.seen, &f.attempt, &f.verdict, r.scheduleOf(f), rand.Float64())
 	}
 	f.task, f.merged = t, true
 	f.change = store.Change{ID: t.ID, Version: t.Version, To: to, Attempt: &f.attempt, Of: t}

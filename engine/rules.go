@@ -244,7 +244,7 @@ func (r *Rules) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, no
 		return
 	}
 	due := began
-	if first, over := s.Next(0, began, began, jitter()); over == "" {
+	if first, over := s.Next(0, began, began, rand.Float64()); over == "" {
 		due = roundUp(first)
 	}
 	if !t.Due.IsZero() { // the handler's latest start
@@ -361,8 +361,6 @@ func (r *Rules) shardFor(t *bellman.Task, q *Queue) uint16 {
 	}
 	return place
 }
-
-func jitter() float64 { return rand.Float64() }
 
 // ofLine returns the dispatcher's rules for the line of a task.
 func (r *Rules) ofLine(q Queue, t *bellman.Task, g *bellman.Route) dispatch.Rules {

@@ -288,7 +288,7 @@ func object(bad *bellman.Invalid, name string, raw []byte, known ...string) map[
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
 		problem := "want an object"
-		if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
+		if _, is := errors.AsType[*json.SyntaxError](err); is {
 			problem = fmt.Sprintf("is no JSON: %v", err)
 		}
 		bad.Add(name, problem)

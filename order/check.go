@@ -36,7 +36,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 		bad.Add("repeat", "an order is decided once")
 	}
 	ask, err := ParseAsk(task.Body)
-	if wrong := new(bellman.Invalid); errors.As(err, &wrong) {
+	if wrong, is := errors.AsType[*bellman.Invalid](err); is {
 		bad.Fields = append(bad.Fields, wrong.Fields...)
 		return bad.Err()
 	}
@@ -164,7 +164,7 @@ func checkChannel(bad *bellman.Invalid, channel Channel, task *bellman.Task, ask
 	}
 	o := ask.order(task)
 	err := c.CheckOrder(&o)
-	if wrong := new(bellman.Invalid); errors.As(err, &wrong) {
+	if wrong, is := errors.AsType[*bellman.Invalid](err); is {
 		for _, f := range wrong.Fields {
 			if f.Field == "order_no" && ask.ChannelOrderNo != "" {
 				f.Field = "channel_order_no"

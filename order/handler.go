@@ -73,7 +73,7 @@ func (h *Handler) knownLate(ctx context.Context, w *watched) (v bellman.Verdict,
 
 // learn adds the payments after the decision that the order's other task knows: its watch, or for a
 // watch the order's own task. It reports whether only that task knew of any. Of two payments that
-// the tasks find in the same moment only one is told, because the notifications have one key.
+// the tasks find in the same moment one alone is notified, because the notifications have one key.
 func (h *Handler) learn(ctx context.Context, w *watched) (learned bool, err error) {
 	l, other := &w.life, w.task.Key+lateWatchKey
 	if w.ask.Watch != nil {

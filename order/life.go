@@ -176,7 +176,7 @@ func (l *Life) contradicts(a answer) bool {
 }
 
 // paidAgain reports whether an answer after the decision is about another payment than those that
-// are known. Only the channel's number tells payments apart: without it nothing is told.
+// are known. Only the channel's number tells payments apart: without it there is no notification.
 func (l *Life) paidAgain(a answer) bool {
 	known := l.firstPayment()
 	return l.namesPayment(a) && len(l.Payments) < maxPayments && (known != "" || len(l.Payments) > 0) &&

@@ -58,8 +58,8 @@ type NoticeReader interface {
 	// names, for one query about it; empty: none can be read.
 	ReadNotice(raw *RawNotice) (items []Notice, hint string, err error)
 
-	// AnswerNotice returns the answer that the channel expects to a notice that was accepted, or
-	// that was not: why says so, in one line. A channel that is told so sends the notice again.
+	// AnswerNotice returns the answer that the channel expects to a notice. If the notice was not
+	// accepted, why is the reason in one line, and the channel sends the notice again.
 	AnswerNotice(accepted bool, why string) NoticeAnswer
 }
 

@@ -77,10 +77,10 @@ type Rules struct {
 	Tell func(ctx context.Context, queue string, told *Told) (found bool, err error)
 
 	// Life returns the progress of the task with a key in a queue. An order's own task and its
-	// watch for a late payment read each other's, so that a payment that one of them knows is told
-	// once, and another payment is a duplicate. It must return within seconds. A task that does not
-	// exist is an error that wraps [bellman.ErrNotFound]. Nil: each task knows its own payments
-	// alone.
+	// watch for a late payment read each other's, so that a payment that one of them knows is
+	// notified once, and another payment is a duplicate. It must return within seconds. A task that
+	// does not exist is an error that wraps [bellman.ErrNotFound]. Nil: each task knows its own
+	// payments alone.
 	Life func(ctx context.Context, queue, key string) (Life, error)
 
 	// Schedules is a cache of parsed schedules that may be shared. Default: the handler's own.

@@ -22,20 +22,20 @@ const (
 	DuplicatePayment = "duplicate_payment" // another payment of an order that is paid, or was paid late
 )
 
-// Decisions lists the names of what is told about an order: its states, late_payment and
-// duplicate_payment.
+// Decisions lists the decisions about an order of which queues can be notified: its states,
+// late_payment and duplicate_payment.
 func Decisions() []string {
 	return append(slices.Clone(readingNames[Paid:]), StateUnknown, LatePayment, DuplicatePayment)
 }
 
-// Then says who is told what became of an order, refund or transfer. The zero Then: nobody.
+// Then says who is notified of the result of an order, refund or transfer. The zero Then: nobody.
 type Then struct {
-	// Default are told of each decision that For does not name. They are not told of a duplicate
-	// payment, and of UNKNOWN only if OnExhausted is callback.
+	// Default are notified of each decision that For does not name. They are not notified of a
+	// duplicate payment, and of UNKNOWN only if OnExhausted is callback.
 	Default []Recipient
 
 	// For has the recipients of single decisions, by their names: those of [Decisions], or done and
-	// failed of a poll. An empty list: nobody is told.
+	// failed of a poll. An empty list: nobody is notified.
 	For map[string][]Recipient
 
 	// Taken returns the fields of the notification from the answer that decided the order, or that
@@ -46,20 +46,20 @@ type Then struct {
 	// Numbers names the way in which the queue reads what was paid, and the number of the payment:
 	// read in another way, one payment may have another number, and a second number causes no
 	// refund. Empty: the channel itself says what was paid, as a built-in one does. Taken then only
-	// changes what is told; the answer's own Taken is compared with the order's amount, kept and
-	// refunded.
+	// changes the notification; the answer's own Taken is compared with the order's amount, kept
+	// and refunded.
 	Numbers string
 }
 
-// tellsOnly reports whether Taken only changes what is told.
+// tellsOnly reports whether Taken only changes the notification.
 func (t *Then) tellsOnly() bool { return t.Taken != nil && t.Numbers == "" }
 
-// A Recipient is a queue that is told. Queue is required.
+// A Recipient is a queue that is notified. Queue is required.
 type Recipient struct {
 	Queue  string // a notify queue; with Refund: a queue of kind poll
 	HasURL bool   // the queue has an address, for orders that have none
 
-	// Own says that the queue is told at its own address and signs with its own keys, whatever
+	// Own says that the queue notifies its own address and signs with its own keys, whatever
 	// address and keys the order's merchant has: a desk, a ledger.
 	Own bool
 
@@ -85,14 +85,14 @@ type Recipient struct {
 	Check func(task *bellman.Task) error
 }
 
-// News is what there is to tell about a task.
+// News is the content of the notifications about a task.
 type News struct {
 	Of       *bellman.Task
 	Order    Order  // as the channel knows it
 	Decision string // a name of Then.For
 
 	Key   string // of the task that was decided
-	What  string // ends the key of the notification, so that one result is told once
+	What  string // ends the key of the notification, so that one result is notified once
 	Event string // of the notification
 
 	// The notification's JSON has the fields of Notify, overridden by those of Taken, overridden by
@@ -106,11 +106,11 @@ type News struct {
 
 	// NoRefund says that no refund is requested. The channel refunded the payment already, or a
 	// reverse or cancel may have given its money back. Or the order is UNKNOWN, so that nobody was
-	// told that it failed. Or not the channel but a caller named one of two payments.
+	// notified of a failure. Or not the channel but a caller named one of two payments.
 	NoRefund bool
 }
 
-// recipients returns who is told of a decision.
+// recipients returns the recipients of a decision.
 func (t *Then) recipients(decision string) []Recipient {
 	to, named := t.For[decision]
 	if !named && decision != DuplicatePayment {
@@ -119,7 +119,7 @@ func (t *Then) recipients(decision string) []Recipient {
 	return to
 }
 
-// all returns every recipient, each with a decision that it is told of.
+// all returns every recipient, each with a decision of which it is notified.
 func (t *Then) all() (all []Recipient, of []string) {
 	for _, decision := range append([]string{""}, slices.Sorted(maps.Keys(t.For))...) {
 		for _, r := range t.recipients(decision) {
@@ -209,8 +209,8 @@ func (t *Then) Fields(o *Order, a *QueryAnswer, state string) (told, paid json.R
 }
 
 // facts are the fields of an answer that decides: those that are sent to the merchant, and those of
-// the payment as the channel says them. They differ only if [Then.Taken] only changes what is told.
-// Nil: the answer has none.
+// the payment as the channel says them. They differ only if [Then.Taken] only changes the
+// notification. Nil: the answer has none.
 type facts struct{ told, paid Taken }
 
 // take returns the fields of an answer. A payment's number that a gateway writes as a number is the

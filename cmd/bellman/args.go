@@ -41,8 +41,8 @@ func flagsAlone(c *cobra.Command, args []string) error {
 
 // wrongFlag returns an error of the flags in the words of this program.
 func wrongFlag(_ *cobra.Command, err error) error {
-	p := new(pflag.InvalidValueError)
-	if !errors.As(err, &p) {
+	p, is := errors.AsType[*pflag.InvalidValueError](err)
+	if !is {
 		return err
 	}
 	flag := "--" + p.GetFlag().Name

@@ -185,17 +185,9 @@ func merchantPutCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		was, err := to.Merchant(ctx, args[0])
-		if err != nil && client.StatusOf(err) != 404 {
+		wanted, err := wantedMerchant(ctx, to, args[0])
+		if err != nil {
 			return err
-		}
-		wanted := client.PutMerchant{Version: "none"} // create only: it fails if somebody created the merchant meanwhile
-		if err == nil {
-			wanted = was.Wanted()
-			if wanted.Sign != nil {
-				wanted.Sign.Secrets = nil // keep the present secrets
-			}
-			wanted.Version = was.Version
 		}
 		wanted.MerchantNo, wanted.Reason = "", *reason
 		set(&wanted)
@@ -230,6 +222,24 @@ func merchantPutCommand() *cobra.Command {
 		m, _, err := to.PutMerchant(ctx, args[0], wanted)
 		return to.printMerchant(m, err)
 	})
+}
+
+// wantedMerchant returns what would leave a merchant as it is, or create one. Putting it fails if
+// somebody else changes or creates the merchant meanwhile.
+func wantedMerchant(ctx context.Context, to *call, no string) (client.PutMerchant, error) {
+	was, err := to.Merchant(ctx, no)
+	switch {
+	case client.StatusOf(err) == 404:
+		return client.PutMerchant{Version: "none"}, nil
+	case err != nil:
+		return client.PutMerchant{}, err
+	}
+	wanted := was.Wanted()
+	wanted.Version = was.Version
+	if wanted.Sign != nil {
+		wanted.Sign.Secrets = nil // keep the present secrets
+	}
+	return wanted, nil
 }
 
 func merchantDeleteCommand() *cobra.Command {

@@ -226,8 +226,8 @@ func usable(bad *bellman.Invalid, a *Account, masters *registry.Masters, now tim
 	if err == nil {
 		return
 	}
-	wrong := new(bellman.Invalid)
-	if !errors.As(err, &wrong) {
+	wrong, is := errors.AsType[*bellman.Invalid](err)
+	if !is {
 		bad.Note("channel", err)
 		return
 	}

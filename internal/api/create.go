@@ -83,7 +83,7 @@ func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Prob
 		return nil, tooLarge("task's body", maxTask)
 	}
 	if err := a.o.CheckURL(t); err != nil {
-		invalid, is := asInvalid(err)
+		invalid, is := errors.AsType[*bellman.Invalid](err)
 		if !is {
 			return nil, a.refuse(err)
 		}
@@ -93,7 +93,7 @@ func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Prob
 		return t, nil
 	}
 	if c, is := a.o.Engine.(bellman.Checker); is {
-		if invalid, is := asInvalid(c.Check(t)); is {
+		if invalid, is := errors.AsType[*bellman.Invalid](c.Check(t)); is {
 			f.take(invalid)
 		}
 	}
@@ -120,7 +120,7 @@ func (a *API) outcome(ctx context.Context, by *holder, t *bellman.Task, added be
 // notAdded returns why a task was not added. It names the task that has the key or the alias
 // already only to a caller that reaches that task.
 func (a *API) notAdded(ctx context.Context, by *holder, t *bellman.Task, added bellman.Added, f *faults) *client.Problem {
-	if invalid, ok := asInvalid(added.Err); ok {
+	if invalid, ok := errors.AsType[*bellman.Invalid](added.Err); ok {
 		f.take(invalid)
 		return f.problem()
 	}
@@ -276,7 +276,7 @@ func (a *API) addBatch(b []byte, r *http.Request, by *holder, in *wantedBatch) (
 // common returns the error of all tasks of a batch, if it does not concern the tasks themselves.
 func common(added []bellman.Added) error {
 	first := added[0].Err
-	if _, invalid := asInvalid(first); first == nil || invalid || errors.Is(first, bellman.ErrKeyTaken) || errors.Is(first, bellman.ErrAliasTaken) {
+	if _, invalid := errors.AsType[*bellman.Invalid](first); first == nil || invalid || errors.Is(first, bellman.ErrKeyTaken) || errors.Is(first, bellman.ErrAliasTaken) {
 		return nil
 	}
 	for i := range added {

@@ -100,7 +100,7 @@ func (a *API) stream(w *response, r *http.Request, events <-chan engine.Event, q
 // event returns an event in the format of server-sent events.
 func (a *API) event(e *engine.Event) []byte {
 	name := "task"
-	out := client.Event{Task: a.task(e.Task), Added: e.Added}
+	out := client.Event{Task: a.Shown(e.Task), Added: e.Added}
 	if e.Attempt != nil {
 		name = "attempt"
 		shown := attempt(e.Attempt)

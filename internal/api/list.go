@@ -91,7 +91,7 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 	}
 	page := client.TaskPage{Tasks: make([]client.Task, len(tasks)), NextCursor: taskCursor(next, &wanted)}
 	for i, t := range tasks {
-		page.Tasks[i] = a.task(t)
+		page.Tasks[i] = a.Shown(t)
 	}
 	if len(page.Tasks) == 0 && page.NextCursor == "" && in.Cursor == "" && wanted.Queue != "" && a.kindOf(wanted.Queue) == "" {
 		page.Warning = fmt.Sprintf("there is no queue %q, and no task of one of that name fits", cut(wanted.Queue))

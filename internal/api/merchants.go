@@ -316,5 +316,5 @@ func (a *API) testMerchant(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, missing(err, fmt.Sprintf("merchant %q", cut(no)))
 	}
-	return &stated[client.Task]{http.StatusCreated, a.task(t)}, nil
+	return &stated[client.Task]{http.StatusCreated, a.Shown(t)}, nil
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/bellmanhq/bellman"
@@ -34,7 +35,7 @@ func Check(in *client.CreateTask, c bellman.Checker) *client.Problem {
 		return tooLarge("task's body", maxTask)
 	}
 	if err := c.Check(t); err != nil {
-		invalid, is := asInvalid(err)
+		invalid, is := errors.AsType[*bellman.Invalid](err)
 		if !is {
 			return newProblem(422, said(err))
 		}

@@ -68,7 +68,7 @@ func (a *API) registerOperate(h part) {
 			done := []string{}
 			for _, name := range names {
 				err := do(ctx, name, in.by(given(in.Body).Reason))
-				if invalid, is := asInvalid(err); is {
+				if invalid, is := errors.AsType[*bellman.Invalid](err); is {
 					return nil, wrongField("path.host", invalid.Fields[0].Problem)
 				}
 				if errors.Is(err, bellman.ErrNotPaused) {

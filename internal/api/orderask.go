@@ -199,7 +199,7 @@ func word(s string) bool {
 	return s != "" && len(s) <= maxVarName
 }
 
-// notify checks where and what a merchant is told, and returns it if it is right.
+// notify checks the address and the content of a notification, and returns both if they are right.
 func notify(f *faults, n *client.Notify) order.Notify {
 	if n == nil {
 		return order.Notify{}

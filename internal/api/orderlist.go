@@ -65,5 +65,5 @@ func (a *API) listOrders(ctx context.Context, in *orderListing) (*answer[client.
 
 func (a *API) listedOrder(t *bellman.Task) client.ListedOrder {
 	ask, _ := order.ParseAsk(t.Body) // the body was validated when the task was added
-	return client.ListedOrder{Task: a.task(t), Channel: resend.ChannelOf(t, a.o.Channels), Account: ask.Account, Amount: ask.Amount, Currency: ask.Currency}
+	return client.ListedOrder{Task: a.Shown(t), Channel: resend.ChannelOf(t, a.o.Channels), Account: ask.Account, Amount: ask.Amount, Currency: ask.Currency}
 }

@@ -191,7 +191,7 @@ func (a *API) order(ctx context.Context, tasks []*bellman.Task) (*client.Order, 
 		out.ChannelOrderNo, out.Account, out.Amount, out.Currency = cmp.Or(ask.ChannelOrderNo, own.OrderNo), ask.Account, ask.Amount, ask.Currency
 	}
 	for _, t := range slices.Backward(tasks) {
-		out.Tasks = append(out.Tasks, a.task(t))
+		out.Tasks = append(out.Tasks, a.Shown(t))
 		if t.Attempts == 0 {
 			continue
 		}

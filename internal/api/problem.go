@@ -86,8 +86,6 @@ func (a *API) refuse(err error) *client.Problem {
 	return newProblem(http.StatusInternalServerError, "something went wrong inside; the log says what")
 }
 
-func asInvalid(err error) (*bellman.Invalid, bool) { return errors.AsType[*bellman.Invalid](err) }
-
 // said returns the text of an error for callers.
 func said(err error) string { return strings.ReplaceAll(err.Error(), "bellman: ", "") }
 

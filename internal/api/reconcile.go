@@ -173,7 +173,7 @@ func (a *API) uploaded(w *response, r *http.Request) (*reconcile.Run, error) {
 
 // inQuery names the fields of an error as the query does; the file is the body.
 func inQuery(err error) error {
-	invalid, is := asInvalid(err)
+	invalid, is := errors.AsType[*bellman.Invalid](err)
 	if !is {
 		return err
 	}

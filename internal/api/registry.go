@@ -58,7 +58,7 @@ func (a *API) imported(r *registry.Imported, unread *client.Problem, at string) 
 	case unread != nil:
 		return unread.Status, unread
 	case r.Err != nil:
-		if invalid, is := asInvalid(r.Err); is {
+		if invalid, is := errors.AsType[*bellman.Invalid](r.Err); is {
 			list := faultsAt(invalid.Fields, at)
 			refused = newProblem(http.StatusUnprocessableEntity, wrong(len(list)), list...)
 		} else {

@@ -181,8 +181,8 @@ func unique(raw []byte) error {
 
 // readable returns a decoder's error for callers: what is wrong, at which byte, in which value.
 func readable(err error) error {
-	e := (*jsontext.SyntacticError)(nil)
-	if !errors.As(err, &e) {
+	e, is := errors.AsType[*jsontext.SyntacticError](err)
+	if !is {
 		if errors.Is(err, io.EOF) {
 			return errEnd
 		}

@@ -12,10 +12,7 @@ import (
 )
 
 // Shown returns a task as all calls of the API answer it.
-func (a *API) Shown(t *bellman.Task) client.Task { return a.task(t) }
-
-// task returns the API's form of a task.
-func (a *API) task(t *bellman.Task) client.Task {
+func (a *API) Shown(t *bellman.Task) client.Task {
 	order := standing(t)
 	out := client.Task{
 		ID: t.ID.String(), Queue: t.Queue, Kind: t.Kind.String(), Key: t.Key,
@@ -75,7 +72,7 @@ func optional(t time.Time) *client.Time {
 }
 
 func (a *API) detail(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
-	return &client.TaskDetail{Task: a.task(t), Request: a.request(t), AttemptLog: each(log, attempt)}
+	return &client.TaskDetail{Task: a.Shown(t), Request: a.request(t), AttemptLog: each(log, attempt)}
 }
 
 // each returns the API's forms of a list; never nil.

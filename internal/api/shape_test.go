@@ -157,7 +157,7 @@ func TestAppendTask(t *testing.T) {
 		var want bytes.Buffer
 		e := json.NewEncoder(&want)
 		e.SetEscapeHTML(false)
-		if err := e.Encode(m.task(task)); err != nil {
+		if err := e.Encode(m.Shown(task)); err != nil {
 			t.Fatal(err)
 		}
 		if got := m.appendTask(nil, task); string(got)+"\n" != want.String() {
@@ -181,7 +181,7 @@ func TestRefundSaysWhatTheChannelSaid(t *testing.T) {
 		`{"fail_reason":"NOT_ENOUGH"}`: {FailReason: "NOT_ENOUGH"},
 		`{}`:                           nil,
 	} {
-		if got := m.task(refundTask(taken)); !reflect.DeepEqual(got.AtChannel, want) || got.PollState != "DONE" {
+		if got := m.Shown(refundTask(taken)); !reflect.DeepEqual(got.AtChannel, want) || got.PollState != "DONE" {
 			t.Errorf("taken %s: %+v in state %s; want %+v", taken, got.AtChannel, got.PollState, want)
 		}
 	}

@@ -60,7 +60,7 @@ func Of(ctx context.Context, err error) (bellman.Result, string) {
 // ofConnection is Of for the errors of a connection, and for those that nothing else explains.
 func ofConnection(err error) (bellman.Result, string) {
 	text, prefix, dialing := err.Error(), "connection: ", false
-	if op := new(net.OpError); errors.As(err, &op) {
+	if op, is := errors.AsType[*net.OpError](err); is {
 		switch op.Op {
 		case "dial":
 			prefix, dialing = "connect: ", true

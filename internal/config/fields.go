@@ -402,3 +402,15 @@ func origin(to *string, s string) error {
 	}
 	return nil
 }
+
+// size reads a number of bytes; low and high are whole MiB.
+func size(to *int64, s string, low, high int64) error {
+	for unit, bytes := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
+		count, is := strings.CutSuffix(s, unit)
+		if n, err := strconv.ParseInt(count, 10, 32); is && err == nil && n*bytes >= low && n*bytes <= high {
+			*to = n * bytes
+			return nil
+		}
+	}
+	return fmt.Errorf("%.40q: want a size from %dMiB to %dGiB, such as 512MiB or 2GiB", s, low>>20, high>>30)
+}

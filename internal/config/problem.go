@@ -102,8 +102,8 @@ func (c *Config) Refused(at string, err error) (ps Problems) {
 	if err == nil {
 		return nil
 	}
-	wrong := new(bellman.Invalid)
-	if !errors.As(err, &wrong) {
+	wrong, is := errors.AsType[*bellman.Invalid](err)
+	if !is {
 		return Problems{c.refused(at, err.Error(), err)}
 	}
 	for _, f := range wrong.Fields {

@@ -12,23 +12,23 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// Then says who is told the result of an order, refund or transfer.
+// Then says which queues are notified of the result of an order, refund or transfer.
 type Then struct {
-	Default []Told            // of decisions that For does not name; empty: nobody
-	For     map[string][]Told // by decision; an empty list: nobody
+	Default []Told            // for decisions that For does not name; empty: none
+	For     map[string][]Told // by decision; an empty list: none
 	JSON    map[string]string // field → CEL over the answer; nil: the fields of the preset
 }
 
-// Told is a queue that is told. The zero Told is not used.
+// Told is a queue that is notified. The zero Told is not used.
 type Told struct {
 	Queue    string
 	Refund   bool // the queue is of kind poll, and requests the refund of the payment
 	Ordered  bool // notices of one order are sent one after another
-	Own      bool // named for a decision: a queue with a url of its own is told there
+	Own      bool // named for a decision: a queue with a url of its own is notified there
 	Template *order.Template
 }
 
-// Queues returns everyone who is told, in no particular order.
+// Queues returns the queues of all decisions, in no particular order. A queue may occur twice.
 func (t *Then) Queues() []Told {
 	all := slices.Clone(t.Default)
 	for _, told := range t.For {
@@ -37,10 +37,10 @@ func (t *Then) Queues() []Told {
 	return all
 }
 
-// Tells reports whether anyone is told anything.
+// Tells reports whether any queue is notified of any decision.
 func (t *Then) Tells() bool { return len(t.Queues()) > 0 }
 
-// nobody is the word for a decision that nobody is told of.
+// nobody is the word for a decision of which no queue is notified.
 const nobody = "none"
 
 // toldAlways are the fields that every notification of an order has.
@@ -97,7 +97,7 @@ var toldFields = []field[toldReader]{
 	{name: "template", read: func(r *reader, path string, n ast.Node, t *toldReader) { t.Template = readTemplate(r, path, n) }},
 }
 
-// read reads who is told of a decision: none, the name of a queue, a mapping, or a list of them.
+// read reads the recipients of a decision: none, the name of a queue, a mapping, or a list of them.
 func (t *thenReader) read(r *reader, path string, n ast.Node) []Told {
 	r.places[path] = r.place(n)
 	told, named := []Told{}, []entry{{at: path, value: n}}

@@ -34,8 +34,8 @@ func (l *language) problem(why error) string {
 
 // coded describes an error that has a code.
 func (l *language) coded(why error) (text string, said bool) {
-	var e *coded.Error
-	if !errors.As(why, &e) {
+	e, is := errors.AsType[*coded.Error](why)
+	if !is {
 		return "", false
 	}
 	text, said = l.texts["problem."+e.Code]

@@ -27,7 +27,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 		bad.Add("repeat", "a refund or transfer is decided once")
 	}
 	ask, err := ParseAsk(task.Body)
-	if wrong := new(bellman.Invalid); errors.As(err, &wrong) {
+	if wrong, is := errors.AsType[*bellman.Invalid](err); is {
 		bad.Fields = append(bad.Fields, wrong.Fields...)
 		return bad.Err()
 	}
@@ -95,7 +95,7 @@ func (h *Handler) checkRef(bad *bellman.Invalid, channel Channel, task *bellman.
 	}
 	o := ask.order(task)
 	err := c.CheckRef(&o, h.rules.Request)
-	if wrong := new(bellman.Invalid); errors.As(err, &wrong) {
+	if wrong, is := errors.AsType[*bellman.Invalid](err); is {
 		bad.Fields = append(bad.Fields, wrong.Fields...)
 	} else if err != nil {
 		bad.Add("ref_no", err.Error())

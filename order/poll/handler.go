@@ -29,7 +29,7 @@ const (
 	DecisionFailed = "failed"
 )
 
-// Decisions lists the names of what is told about a refund or transfer.
+// Decisions lists the decisions about a refund or transfer of which queues can be notified.
 func Decisions() []string { return []string{DecisionDone, DecisionFailed} }
 
 // tellDecided ends the key of a notification.
@@ -218,8 +218,8 @@ func (h *Handler) follow(v *bellman.Verdict, w *polled, m move, said *Answer) {
 	v.Data = w.life.encode()
 }
 
-// news returns what there is to tell of the result. Its key is the same whatever found the result,
-// so that it is told once.
+// news returns the content of the notifications of the result. Its key is the same whatever found
+// the result, so that there is one notification.
 func (w *polled) news() order.News {
 	l, event, decision := &w.life, EventDone, DecisionDone
 	if l.State == StateFailedThere {
