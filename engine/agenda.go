@@ -246,14 +246,12 @@ func (a *agenda) remove(it *item) {
 	a.departures.leave(it.ID, it.Version)
 }
 
-// drop takes items out of the agenda.
-func (a *agenda) drop(items ...*item) {
+// drop takes an item out of the agenda.
+func (a *agenda) drop(it *item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, it := range items {
-		if !it.gone {
-			a.remove(it)
-		}
+	if !it.gone {
+		a.remove(it)
 	}
 }
 
