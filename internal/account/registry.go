@@ -103,7 +103,8 @@ func (r *Registry) List(ctx context.Context, s client.AccountSearch, after strin
 }
 
 // Rotate replaces the keys of an account that are given. Former keys that decrypt or verify stay
-// valid for overlap. A new private key of WeChat Pay needs its Serial or Certificate. It returns bellman.ErrNotFound if there is no such account.
+// valid for overlap. A new private key of WeChat Pay needs its Serial or Certificate. It returns
+// bellman.ErrNotFound if there is no such account.
 func (r *Registry) Rotate(ctx context.Context, name string, in *client.RotateAccount, overlap time.Duration, by bellman.By) (Account, error) {
 	if err := registry.CheckOverlap(overlap); err != nil {
 		return Account{}, err
