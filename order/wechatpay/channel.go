@@ -171,14 +171,14 @@ func (c *Channel) about(o *order.Order, a *order.Answer) error {
 	case t.OutTradeNo != o.OrderNo:
 		return fmt.Errorf("the answer is about the order %.40q", t.OutTradeNo)
 	case merchant != own:
-		return fmt.Errorf("the answer is about an order of the merchant %.70q", whose(t.MchID, t.SpMchID, t.SubMchID))
+		return fmt.Errorf("the answer is about an order of the merchant %.70q", merchantNamed(t.MchID, t.SpMchID, t.SubMchID))
 	}
 	return nil
 }
 
-// whose is the merchant that WeChat Pay names, for an error: a merchant itself, or a service
+// merchantNamed is the merchant that WeChat Pay names, for an error: a merchant itself, or a service
 // provider and its sub-merchant.
-func whose(mchID, spMchID, subMchID string) string {
+func merchantNamed(mchID, spMchID, subMchID string) string {
 	if mchID == "" && spMchID+subMchID != "" {
 		return spMchID + "/" + subMchID
 	}

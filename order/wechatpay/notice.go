@@ -113,7 +113,7 @@ func (c *Channel) ours(n *content) error {
 	case n.field("combine_mchid") != "":
 		return errors.New("the notice is about a combined payment (合单), which bellman does not query")
 	case merchant != own:
-		return fmt.Errorf("the notice is for the merchant %.70q: want %.70q", whose(cmp.Or(n.field("mchid"), n.field("mch_id")), n.field("sp_mchid"), n.field("sub_mchid")), own)
+		return fmt.Errorf("the notice is for the merchant %.70q: want %.70q", merchantNamed(cmp.Or(n.field("mchid"), n.field("mch_id")), n.field("sp_mchid"), n.field("sub_mchid")), own)
 	case c.appID == "":
 		return nil
 	}
