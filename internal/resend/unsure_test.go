@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,25 +15,28 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// hooked is a store that calls functions after a call; nil: it does not.
+// hooked is a store that calls a function once, after the next call; nil: it does not.
 type hooked struct {
 	store.Store
-	committed func() error // its error is that of Commit
-	read      func()       // after Docs
+	committed atomic.Pointer[func() error] // its error is that of Commit
+	read      atomic.Pointer[func()]       // after Docs
 }
 
 func (h *hooked) Commit(ctx context.Context, b *store.Batch) error {
 	err := h.Store.Commit(ctx, b)
-	if err == nil && h.committed != nil {
-		err = h.committed()
+	if err != nil {
+		return err
 	}
-	return err
+	if f := h.committed.Swap(nil); f != nil {
+		return (*f)()
+	}
+	return nil
 }
 
 func (h *hooked) Docs(ctx context.Context, f store.DocFilter, limit int) ([]store.Doc, error) {
 	docs, err := h.Store.Docs(ctx, f, limit)
-	if h.read != nil {
-		h.read()
+	if f := h.read.Swap(nil); f != nil {
+		(*f)()
 	}
 	return docs, err
 }
@@ -47,10 +51,8 @@ func TestStartOfUnknownOutcome(t *testing.T) {
 		j := jobs(t, s, e)
 		defer run(t, j)()
 		time.Sleep(time.Minute)
-		s.committed = func() error {
-			s.committed = nil
-			return bellman.ErrUnknown
-		}
+		unsure := func() error { return bellman.ErrUnknown }
+		s.committed.Store(&unsure)
 		if _, err := j.Start(t.Context(), resend.Job{Filter: pay}); !errors.Is(err, bellman.ErrUnknown) {
 			t.Fatalf("Start() = %v; want an unknown outcome", err)
 		}
@@ -76,13 +78,13 @@ func TestCancelWhileJobsAreRead(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		job := start(t, j, resend.Job{Filter: pay, Rate: 1.0 / 3600})
 		time.Sleep(time.Second)
-		s.read = func() {
-			s.read = nil
+		cancel := func() {
 			if _, err := j.Cancel(t.Context(), job.ID, bellman.By{Who: "ops"}); err != nil {
 				t.Error(err)
 			}
 			time.Sleep(time.Second) // its goroutine ends
 		}
+		s.read.Store(&cancel)
 		time.Sleep(3 * time.Hour)
 		if tasks, _ := e.sent(); tasks != 1 {
 			t.Errorf("%d tasks were resent after the job was cancelled; want none", tasks-1)

@@ -130,7 +130,7 @@ func (g *ledger) timed(c *store.Change, a *account, was *bellman.Status, s *send
 		if over(last, ages[t.Queue]) {
 			wait = due
 		}
-		if end := was.Began.Add(t.MaxAge); t.MaxAge > 0 && last.After(end) {
+		if end := was.Began.Add(t.MaxAge.Truncate(time.Millisecond)); t.MaxAge > 0 && last.After(end) {
 			last = end
 		}
 		if wait.After(last) {

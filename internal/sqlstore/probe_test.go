@@ -152,6 +152,13 @@ func TestExamineReadOnly(t *testing.T) { each(t, testExamineReadOnly) }
 func testExamineReadOnly(t *testing.T, kind database) {
 	d := &refusesWrites{kind.driver(t), t, kind.demote}
 	found := sqlstore.Examine(t.Context(), d)
+	slow := func(f store.Finding) bool { return strings.Contains(f.What, context.DeadlineExceeded.Error()) }
+	for range 20 { // a busy machine may not try the fence within the time that Examine gives it
+		if !slices.ContainsFunc(found, slow) {
+			break
+		}
+		found = sqlstore.Examine(t.Context(), d)
+	}
 	found = slices.DeleteFunc(found, func(f store.Finding) bool { return f.Name == "clock" })
 	if len(found) != 1 || found[0].Name != "fence" || strings.Contains(found[0].What, "another session") || !strings.Contains(found[0].Do, "accepts no writes") {
 		t.Errorf("Examine() = %+v; want that the database accepts no writes", found)
