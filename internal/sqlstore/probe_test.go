@@ -159,6 +159,9 @@ func testExamineReadOnly(t *testing.T, kind database) {
 		}
 		found = sqlstore.Examine(t.Context(), d)
 	}
+	if slices.ContainsFunc(found, slow) {
+		t.Skip("the machine is too busy to try the fence within the time of Examine")
+	}
 	found = slices.DeleteFunc(found, func(f store.Finding) bool { return f.Name == "clock" })
 	if len(found) != 1 || found[0].Name != "fence" || strings.Contains(found[0].What, "another session") || !strings.Contains(found[0].Do, "accepts no writes") {
 		t.Errorf("Examine() = %+v; want that the database accepts no writes", found)
