@@ -132,33 +132,6 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// The clocks of the process that works on a job and of the node that attempts its tasks may differ.
-// A task that was resent just after the last save is not resent again.
-func TestCrashBetweenTwoClocks(t *testing.T) {
-	for _, after := range []after{waits, attempted, takenOver, repeated} {
-		synctest.Test(t, func(t *testing.T) {
-			s := memory.New()
-			e := &sender{Store: s, after: after, behind: 3 * store.MaxSkew / 2}
-			add(t, s, "pay", 500, time.Now())
-			time.Sleep(time.Second)
-			f := &faulty{Store: s}
-			j := jobs(t, f, e)
-			stop := run(t, j)
-			job := start(t, j, resend.Job{Filter: pay, Rate: 100})
-			time.Sleep(1377 * time.Millisecond)
-			f.broken.Store(true) // nothing is saved from now on
-			stop()
-			j = jobs(t, s, e)
-			stop = run(t, j)
-			time.Sleep(10 * time.Second)
-			stop()
-			if tasks, times := e.sent(); tasks != 500 || times != 500 || get(t, j, job.ID).Resent != 500 {
-				t.Errorf("left in state %d: %d tasks were resent in %d resends; want 500", after, tasks, times)
-			}
-		})
-	}
-}
-
 // A process that dies again before it has looked at the tasks that its predecessor may have resent
 // loses nothing of what is known: no task is resent twice.
 func TestCrashAfterACrash(t *testing.T) {
