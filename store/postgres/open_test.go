@@ -13,7 +13,7 @@ import (
 
 // TestSession checks the settings of each session, whatever the server's defaults are.
 func TestSession(t *testing.T) {
-	d := connectTest(t, newDatabase(t)+"&statement_timeout=10")
+	d := connectTest(t, newDatabase(t)+"&statement_timeout=600000")
 	want := map[string]string{"transaction_isolation": "read committed", "synchronous_commit": "on", "jit": "off",
 		"idle_in_transaction_session_timeout": "3s", "lock_timeout": "3s", "statement_timeout": "0", "application_name": "bellman"}
 	for name, value := range want {
