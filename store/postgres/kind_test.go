@@ -63,12 +63,17 @@ func TestNoConnectionLeft(t *testing.T) {
 	}
 	defer s.Close()
 	var held []*pgxpool.Conn
-	for range 2 {
+	for began := time.Now(); len(held) < 2; {
 		conn, err := s.d.pool.Acquire(ctx)
-		if err != nil {
+		switch {
+		case err == nil:
+			held = append(held, conn)
+		case !strings.Contains(err.Error(), "53300") || time.Since(began) > patient: // 53300: the server still counts a session that Open closed
+			for _, conn := range held {
+				conn.Release() // Close waits for it
+			}
 			t.Fatal(err)
 		}
-		held = append(held, conn)
 	}
 	if _, err := s.Task(ctx, bellman.NewID()); !errors.Is(err, bellman.ErrUnreachable) {
 		t.Errorf("Task() without a connection = %v; want ErrUnreachable", err)
