@@ -58,8 +58,8 @@ func ownServer(t *testing.T, settings ...string) string {
 func TestExamine(t *testing.T) {
 	ctx := t.Context()
 	address := ownServer(t, "--innodb-flush-log-at-trx-commit=2", "--log-bin=log", "--server-id=1", "--sync-binlog=0", "--innodb-doublewrite=0", "--max-allowed-packet=1M", "--max-connections=40")
-	// examine looks with limits at which everything counts.
-	examine := func(user string, o Options, used float64) map[string]store.Finding {
+	// look looks with limits at which everything counts.
+	look := func(user string, o Options, used float64) map[string]store.Finding {
 		t.Helper()
 		u, err := url.Parse(address)
 		if err != nil {
@@ -83,6 +83,16 @@ func TestExamine(t *testing.T) {
 		}
 		return found
 	}
+	// examine looks again if the trial commits took longer than Examine gives them, as they may on a
+	// busy machine.
+	examine := func(user string, o Options, used float64) (found map[string]store.Finding) {
+		t.Helper()
+		eventually.True(t, "the trial commits end in their time", func() bool {
+			found = look(user, o, used)
+			return !strings.Contains(found["fence"].What+found["writes"].What, context.DeadlineExceeded.Error())
+		})
+		return found
+	}
 	want := func(found map[string]store.Finding, name string, level store.Level, what, do string) {
 		t.Helper()
 		f, is := found[name]
@@ -95,7 +105,11 @@ func TestExamine(t *testing.T) {
 	if err := Migrate(ctx, address, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	found := examine("root", Options{}, 1)
+	var found map[string]store.Finding
+	eventually.Within(eventually.Limit, func() bool { // the server's own transactions, which write statistics, come and go
+		found = examine("root", Options{}, 1)
+		return len(found) == 4
+	})
 	want(found, "innodb_flush_log_at_trx_commit", store.Error, "is 2", "= 1")
 	want(found, "sync_binlog", store.Error, "is 0", "= 1")
 	want(found, "innodb_doublewrite", store.Error, "is off", "= ON")
@@ -128,7 +142,7 @@ func TestExamine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(200 * time.Millisecond) { // the server makes its list anew only if nobody read it for 100 ms
-		if found = examine("root", Options{}, 1); found["old_transaction"].What != "" || time.Now().After(end) {
+		if found = examine("root", Options{}, 1); strings.Contains(found["old_transaction"].What, fmt.Sprintf("connection %d,", id)) || time.Now().After(end) {
 			break
 		}
 	}

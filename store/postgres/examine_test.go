@@ -81,8 +81,8 @@ func TestExamine(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
-	// examine looks with limits at which everything counts.
-	examine := func(user string, o Options) map[string]store.Finding {
+	// look looks with limits at which everything counts.
+	look := func(user string, o Options) map[string]store.Finding {
 		t.Helper()
 		d, err := connect(ctx, as(user), o)
 		if err != nil {
@@ -99,6 +99,16 @@ func TestExamine(t *testing.T) {
 		for _, f := range list {
 			found[f.Name] = f
 		}
+		return found
+	}
+	// examine looks again if the trial commits took longer than Examine gives them, as they may on a
+	// busy machine.
+	examine := func(user string, o Options) (found map[string]store.Finding) {
+		t.Helper()
+		eventually.True(t, "the trial commits end in their time", func() bool {
+			found = look(user, o)
+			return !strings.Contains(found["fence"].What+found["writes"].What, context.DeadlineExceeded.Error())
+		})
 		return found
 	}
 	want := func(found map[string]store.Finding, name string, level store.Level, what, do string) {
@@ -140,7 +150,7 @@ func TestExamine(t *testing.T) {
 		fmt.Sprintf("pg_terminate_backend(%d)", idle.PgConn().PID()))
 	do(idle, "COMMIT; BEGIN; LOCK TABLE bellman_audit")
 	for _, user := range []string{"postgres", "plain"} {
-		found = examine(user, Options{Answer: time.Second})
+		found = look(user, Options{})
 		want(found, "lock", store.Error, fmt.Sprintf("pid %d, ", idle.PgConn().PID()), fmt.Sprintf("pg_terminate_backend(%d)", idle.PgConn().PID()))
 		want(found, "writes", store.Error, "failed", "another session holds a lock")
 	}
@@ -151,7 +161,7 @@ func TestExamine(t *testing.T) {
 		waited <- err
 	}()
 	waitForLocked(t, address)
-	want(examine("postgres", Options{Answer: time.Second}), "lock", store.Error, fmt.Sprintf("pid %d, ", idle.PgConn().PID()), fmt.Sprintf("pg_terminate_backend(%d)", idle.PgConn().PID()))
+	want(look("postgres", Options{}), "lock", store.Error, fmt.Sprintf("pid %d, ", idle.PgConn().PID()), fmt.Sprintf("pg_terminate_backend(%d)", idle.PgConn().PID()))
 	do(idle, "COMMIT")
 	if err := <-waited; err != nil {
 		t.Fatal(err)
