@@ -74,7 +74,12 @@ func testProbe(t *testing.T, kind database) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := sqlstore.New(ctx, &Altered{d, tt.old, tt.new})
+			var err error
+			for range 20 { // a machine that stands still during the comparison of clocks does not see the difference
+				if _, err = sqlstore.New(ctx, &Altered{d, tt.old, tt.new}); err != nil {
+					break
+				}
+			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("New() = %v; want an error with %q", err, tt.want)
 			}
@@ -113,20 +118,31 @@ func testExamine(t *testing.T, kind database) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var found []store.Finding
-			for _, f := range sqlstore.Examine(t.Context(), &Altered{d, cmp.Or(tt.old, "no such text"), tt.new}) {
-				if f.Name == "clock" && tt.found != "clock" {
-					continue // a busy machine may delay the comparison
+			for range 20 { // a machine that stands still during the comparison of clocks does not see the difference
+				found = examined(t, &Altered{d, cmp.Or(tt.old, "no such text"), tt.new}, tt.found == "clock")
+				if tt.found == "" && len(found) == 0 {
+					return
 				}
-				found = append(found, f)
+				if len(found) == 1 && found[0].Name == tt.found && found[0].Level == tt.level && strings.Contains(found[0].What, tt.what) && found[0].Do != "" {
+					return
+				}
 			}
-			if tt.found == "" && len(found) == 0 {
-				return
-			}
-			if len(found) != 1 || found[0].Name != tt.found || found[0].Level != tt.level || !strings.Contains(found[0].What, tt.what) || found[0].Do == "" {
-				t.Errorf("Examine() = %+v; want one %s %q with %q and what to do", found, tt.level, tt.found, tt.what)
-			}
+			t.Errorf("Examine() = %+v; want one %s %q with %q and what to do", found, tt.level, tt.found, tt.what)
 		})
 	}
+}
+
+// examined returns what Examine finds, with or without clocks, whose comparison a busy machine may
+// delay. If such a machine needs longer than the trial commits have, it examines again.
+func examined(t *testing.T, d sqlstore.Driver, clocks bool) (found []store.Finding) {
+	t.Helper()
+	for range 20 {
+		found = slices.DeleteFunc(sqlstore.Examine(t.Context(), d), func(f store.Finding) bool { return f.Name == "clock" && !clocks })
+		if !slices.ContainsFunc(found, func(f store.Finding) bool { return strings.Contains(f.What, context.DeadlineExceeded.Error()) }) {
+			break
+		}
+	}
+	return found
 }
 
 // TestExamineLocked examines a database in which a session holds the row that the trial of the
@@ -150,26 +166,37 @@ func testExamineLocked(t *testing.T, kind database) {
 func TestExamineReadOnly(t *testing.T) { each(t, testExamineReadOnly) }
 
 func testExamineReadOnly(t *testing.T, kind database) {
-	// Each refusal closes the connections, and each try demotes new ones: with eight, a busy machine
-	// takes longer than Examine has.
-	d := &refusesWrites{kind.with(t, kind.empty(t), mysql.Options{Connections: 1}).Driver(), t, kind.demote}
-	found := sqlstore.Examine(t.Context(), d)
-	found = slices.DeleteFunc(found, func(f store.Finding) bool { return f.Name == "clock" })
+	d := kind.driver(t)
+	demote(t, d, kind.demote)
+	found := examined(t, &refusesWrites{Driver: d}, false)
 	if len(found) != 1 || found[0].Name != "fence" || strings.Contains(found[0].What, "another session") || !strings.Contains(found[0].Do, "accepts no writes") {
 		t.Errorf("Examine() = %+v; want that the database accepts no writes", found)
 	}
 }
 
-// refusesWrites is a database in which every transaction may only read.
+// refusesWrites is a database in which every transaction may only read. The server makes the first
+// refusal, which closes the connections. Later transactions get that error again: new connections
+// for each of twelve tries would take longer than the trial commits have, on a busy machine.
 type refusesWrites struct {
 	sqlstore.Driver
-	t      *testing.T
-	demote string
+	refusal error
 }
 
 func (d *refusesWrites) Begin(ctx context.Context) (sqlstore.Tx, error) {
-	demote(d.t, d.Driver, d.demote)
-	return d.Driver.Begin(ctx)
+	tx, err := d.Driver.Begin(ctx)
+	return &refusesWritesTx{tx, d}, err
+}
+
+type refusesWritesTx struct {
+	sqlstore.Tx
+	d *refusesWrites
+}
+
+func (t *refusesWritesTx) Send(ctx context.Context, statements ...*sqlstore.Statement) error {
+	if t.d.refusal == nil {
+		t.d.refusal = t.Tx.Send(ctx, statements...)
+	}
+	return t.d.refusal
 }
 
 // TestExamineFull examines a database without room. The finding must not blame rights.
@@ -177,8 +204,7 @@ func TestExamineFull(t *testing.T) { each(t, testExamineFull) }
 
 func testExamineFull(t *testing.T, kind database) {
 	d := &Altered{kind.driver(t), "SELECT id, version, queue, line FROM bellman_live", "SELECT id, version + 1, queue, line FROM bellman_live"}
-	found := sqlstore.Examine(t.Context(), full{d})
-	found = slices.DeleteFunc(found, func(f store.Finding) bool { return f.Name == "clock" })
+	found := examined(t, full{d}, false)
 	if len(found) != 1 || found[0].Name != "writes" || !strings.Contains(found[0].Do, "make room") {
 		t.Errorf("Examine() = %+v; want that the database has no room", found)
 	}
