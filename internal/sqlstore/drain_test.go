@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"flag"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,10 +28,11 @@ func TestStatementsPerTask(t *testing.T) {
 }
 
 // drain lets an engine attempt n tasks that are stored and due, with a handler that does nothing.
-// It returns the statements per task, and the outcomes recorded per second.
+// It returns the statements per task, without the three a second that an engine sends even if it
+// has nothing to do, and the outcomes recorded per second.
 func drain(tb testing.TB, d sqlstore.Driver, n int) (perTask, perSecond float64) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
 	defer cancel()
 	r := sqltest.Record(d)
 	s, err := sqlstore.New(ctx, r)
@@ -52,7 +54,8 @@ func drain(tb testing.TB, d sqlstore.Driver, n int) (perTask, perSecond float64)
 		made.Add(1)
 		return bellman.Verdict{Next: bellman.Succeed}
 	})
-	e, err := engine.New(engine.Options{Store: s, Queues: []engine.Queue{{Name: "merchant-notify", Handler: handler, Schedule: "0s"}}})
+	log := new(troubles)
+	e, err := engine.New(engine.Options{Store: s, Logger: slog.New(log), Queues: []engine.Queue{{Name: "merchant-notify", Handler: handler, Schedule: "0s"}}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -79,10 +82,10 @@ func drain(tb testing.TB, d sqlstore.Driver, n int) (perTask, perSecond float64)
 	if err := <-ended; err != nil {
 		tb.Error(err)
 	}
-	if made.Load() != int64(n) || ctx.Err() != nil {
+	if made.Load() < int64(n) || made.Load() > int64(n) && log.n.Load() == 0 || ctx.Err() != nil {
 		tb.Errorf("%d attempts were made, want %d; %v", made.Load(), n, ctx.Err())
 	}
-	return float64(sent) / float64(n), float64(n) / took.Seconds()
+	return (float64(sent) - 3*took.Seconds()) / float64(n), float64(n) / took.Seconds()
 }
 
 // depths returns how many tasks have succeeded.
