@@ -28,7 +28,7 @@ func TestCluster(t *testing.T) {
 	var servers []*server
 	var hosts []string
 	for range 3 {
-		s := start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+		s := start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "60000") // no server that is only slow is taken for dead
 		servers = append(servers, s)
 		hosts = append(hosts, s.address)
 	}
