@@ -56,15 +56,16 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// sentinel starts a Sentinel that watches a primary with the name main.
-func sentinel(t *testing.T, primary string, quorum int) string {
+// sentinel starts a Sentinel that watches a primary with the name main, and takes it for down after
+// so long a silence.
+func sentinel(t *testing.T, primary string, quorum int, down time.Duration) string {
 	t.Helper()
 	host, port, _ := net.SplitHostPort(primary)
 	address := freeport.Address(t)
 	_, own, _ := net.SplitHostPort(address)
 	file := filepath.Join(t.TempDir(), "sentinel.conf")
-	write(t, file, fmt.Sprintf("port %s\nbind 127.0.0.1\nlogfile %s\nsentinel monitor main %s %s %d\nsentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 5000\n",
-		own, file+".log", host, port, quorum))
+	write(t, file, fmt.Sprintf("port %s\nbind 127.0.0.1\nlogfile %s\nsentinel monitor main %s %s %d\nsentinel down-after-milliseconds main %d\nsentinel failover-timeout main 5000\n",
+		own, file+".log", host, port, quorum, down.Milliseconds()))
 	cmd := exec.Command("redis-server", file, "--sentinel")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func TestFailover(t *testing.T) {
 	})
 	var sentinels []string
 	for range 3 {
-		sentinels = append(sentinels, sentinel(t, primary.address, 2))
+		sentinels = append(sentinels, sentinel(t, primary.address, 2, 5*time.Second))
 	}
 	for _, address := range sentinels {
 		s := &server{address: address}

@@ -93,7 +93,7 @@ func TestLoading(t *testing.T) {
 func TestAdvice(t *testing.T) {
 	t.Parallel()
 	primary, other := start(t), start(t)
-	watch := sentinel(t, primary.address, 1)
+	watch := sentinel(t, primary.address, 1, time.Hour) // the replica is to stay one
 	host, port, _ := net.SplitHostPort(primary.address)
 	other.do(t, "REPLICAOF", host, port)
 	other.until(t, "follows", func(c *client.Client) bool {
