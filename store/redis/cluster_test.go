@@ -151,9 +151,10 @@ func TestFailover(t *testing.T) {
 	})
 	close(stop)
 	group.Wait()
+	promoted := replica.ask(t)
 	for _, id := range answered {
 		key := s.row(id)
-		if n, err := replica.ask(t).Exists(context.Background(), key).Result(); err != nil || n != 1 {
+		if n, err := promoted.Exists(context.Background(), key).Result(); err != nil || n != 1 {
 			t.Fatalf("Task(%v) after the fail-over = %[2]v; want the task, because it was answered", id, err)
 		}
 	}
