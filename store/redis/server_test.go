@@ -87,7 +87,7 @@ func (s *server) kill() {
 // ask returns a connection to the server, without a store.
 func (s *server) ask(t testing.TB) *client.Client {
 	hush()
-	c := client.NewClient(&client.Options{Addr: s.address, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true, ReadTimeout: 30 * time.Second})
+	c := client.NewClient(&client.Options{Addr: s.address, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true, ReadTimeout: patient})
 	t.Cleanup(func() { c.Close() })
 	return c
 }
