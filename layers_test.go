@@ -28,7 +28,7 @@ var layers = []layer{
 		"internal/coded", "internal/flatxml", "internal/memo", "internal/money", "internal/sleep", "internal/nearest", "internal/access"}, []string{"leaf"}},
 	{"contract", []string{"store", "client", "engine/figures", "internal/pack"}, []string{"root", "leaf", "contract"}},
 	{"sql", []string{"internal/sqlstore"}, []string{"root", "leaf", "contract", "sql"}},
-	{"suite", []string{"internal/eventually", "internal/invalidtest", "internal/keytest", "internal/sqlstore/sqltest", "internal/brokers/source/sourcetest", "store/storetest"},
+	{"suite", []string{"internal/eventually", "internal/freeport", "internal/invalidtest", "internal/keytest", "internal/sqlstore/sqltest", "internal/brokers/source/sourcetest", "store/storetest"},
 		[]string{"root", "leaf", "contract", "sql", "engine", "suite"}},
 	{"store", []string{"store/..."}, []string{"root", "leaf", "contract", "sql"}},
 	{"engine", []string{"engine", "engine/internal/cluster", "engine/internal/commit", "internal/agendacheck"}, []string{"root", "leaf", "contract", "engine"}},

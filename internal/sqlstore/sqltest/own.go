@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
+	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
 // An Own is a place for a database server that a test starts for itself.
@@ -42,12 +44,9 @@ func NewOwn(t *testing.T, name string) Own {
 		}
 		o.as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	if _, o.Port, err = net.SplitHostPort(freeport.Address(t)); err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	o.Port = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 	return o
 }
 
