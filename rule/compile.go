@@ -16,7 +16,6 @@ import (
 type expression struct {
 	text      string
 	variables string // the variables that it may use, for error messages
-	warnings  []string
 
 	program      cel.Program
 	patterns     map[string]pattern // its regular expressions, by text
@@ -43,15 +42,8 @@ func compileExpression(text string) (*Rule, error) {
 		}
 		return nil, coded.Errorf("rule.yields", "rule: the expression yields %s: want a bool, such as status == 200", t)
 	}
-	usesStatus, usesText, err := r.restrict(checked.NativeRep(), nil)
-	if err != nil {
+	if err := r.restrict(checked.NativeRep(), nil); err != nil {
 		return nil, err
-	}
-	if !usesStatus {
-		r.warnings = append(r.warnings, "does not look at the status: an error page with a fitting body is accepted")
-	}
-	if usesText {
-		r.warnings = append(r.warnings, "looks for a word anywhere in the body: a page that says it did not succeed is accepted too")
 	}
 	if err := r.prepare(env, checked); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func compileMaker(text, example, variables string, environment func() (*cel.Env,
 	}
 	built := map[int64]bool{}
 	findBuilt(checked.NativeRep().Expr(), built)
-	if _, _, err := x.restrict(checked.NativeRep(), built); err != nil {
+	if err := x.restrict(checked.NativeRep(), built); err != nil {
 		return expression{}, err
 	}
 	return x, x.prepare(env, checked)

@@ -56,21 +56,16 @@ type pattern struct {
 }
 
 // restrict rejects calls that can run for long within CEL's cost limit, because CEL counts a call
-// only after it has returned. It also collects the patterns, and reports whether the expression
-// uses json, the status or text_contains. Maps, and lists with other elements than constants, are
-// rejected unless built holds their ids.
-func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatus, usesText bool, first error) {
+// only after it has returned. It also collects the patterns, and notes whether the expression uses
+// json. Maps, and lists with other elements than constants, are rejected unless built holds their
+// ids.
+func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (first error) {
 	x.patterns, x.instructions = map[string]pattern{}, 0
 	ast.PostOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		var problem error
 		switch e.Kind() {
 		case ast.IdentKind:
-			switch e.AsIdent() {
-			case "json":
-				x.usesJSON = true
-			case "status":
-				usesStatus = true
-			}
+			x.usesJSON = x.usesJSON || e.AsIdent() == "json"
 		case ast.MapKind, ast.StructKind:
 			switch {
 			case built == nil:
@@ -89,19 +84,14 @@ func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatu
 				}
 			}
 		case ast.CallKind:
-			switch e.AsCall().FunctionName() {
-			case "json_field":
-				x.usesJSON = true
-			case "text_contains":
-				usesText = true
-			}
+			x.usesJSON = x.usesJSON || e.AsCall().FunctionName() == "json_field"
 			problem = x.restrictCall(checked, e.AsCall())
 		}
 		if problem != nil && first == nil {
 			first = mistake(x.text, checked.SourceInfo().GetStartLocation(e.ID()), problem)
 		}
 	}))
-	return usesStatus, usesText, first
+	return first
 }
 
 // restrictFields checks the field names of a map.

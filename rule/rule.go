@@ -82,11 +82,7 @@ type Rule struct {
 func Compile(text string) (*Rule, error) {
 	text = strings.TrimSpace(text)
 	if p := find(text); p != nil {
-		r := &Rule{expression: expression{text: text}, plain: p.accepts}
-		if p.Warning != "" {
-			r.warnings = []string{p.Warning}
-		}
-		return r, nil
+		return &Rule{expression: expression{text: text}, plain: p.accepts}, nil
 	}
 	switch {
 	case text == "":
@@ -120,10 +116,6 @@ func (a *Answer) cut() *Answer {
 	short.Body = a.Body[:MaxBody]
 	return &short
 }
-
-// Warnings returns sentences that say where the rule accepts more than its author may expect. Most
-// rules have none.
-func (r *Rule) Warnings() []string { return r.warnings }
 
 // isName reports whether text looks like the name of a preset.
 func isName(text string) bool {

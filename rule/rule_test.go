@@ -261,27 +261,3 @@ func TestLongBody(t *testing.T) {
 		t.Error("Accepts changed the answer")
 	}
 }
-
-func TestWarnings(t *testing.T) {
-	tests := []struct {
-		text string
-		want int
-	}{
-		{"success_text", 0},
-		{"wechat_v3", 1},
-		{"daxpay", 1},
-		{`status == 200 && body == "ok"`, 0},
-		{`body == "ok"`, 1},
-		{`status == 200 && text_contains("ok")`, 1},
-		{`text_contains("ok")`, 2},
-	}
-	for _, tt := range tests {
-		r, err := rule.Compile(tt.text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := r.Warnings(); len(got) != tt.want {
-			t.Errorf("%s: warnings %q; want %d", tt.text, got, tt.want)
-		}
-	}
-}
