@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Warnings returns Problems for settings that have no effect, or not all of it, or are right in some
-// platforms alone. A server starts nevertheless.
+// Warnings returns Problems for settings that have no effect or only a part of it, and for settings
+// that suit some platforms only. A server starts nevertheless.
 func (c *Config) Warnings() error {
 	var ps Problems
 	received := false // by any queue
