@@ -147,22 +147,15 @@ func ruleText(rule string, limit int) (string, error) {
 		return rule, nil
 	}
 	var gaps []string
-	last, began := time.Time{}, time.Unix(0, 0)
+	began := time.Unix(0, 0)
+	last := began
 	for i := range limit {
-		due, over := s.Next(i, began, later(last, began), 0)
+		due, over := s.Next(i, began, last, 0)
 		gap := time.Duration(0) // for attempts that the rule does not name
 		if over == "" {
-			gap = due.Sub(later(last, began))
-			last = due
+			gap, last = due.Sub(last), due
 		}
 		gaps = append(gaps, schedule.FormatDuration(gap))
 	}
 	return strings.Join(gaps, ", "), nil
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
