@@ -39,5 +39,8 @@ type Alarm struct {
 	once bool // its ID names one case: it is reported and stored once
 }
 
+// reported is the Reason of an alarm that has no rule and no end: it was reported once.
+const reported = "reported"
+
 // Raised reports whether the alarm has not ended.
 func (a *Alarm) Raised() bool { return a.Until.IsZero() }

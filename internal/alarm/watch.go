@@ -193,7 +193,7 @@ func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Que
 	a := &s.alarm
 	typed, key, body := event(a, w.chinese)
 	if s.once {
-		a.Until, a.Ended, a.Reason = a.Since, time.Now().UTC().Truncate(time.Millisecond), "reported"
+		a.Until, a.Ended, a.Reason = a.Since, time.Now().UTC().Truncate(time.Millisecond), reported
 	}
 	to, known := queues[a.To]
 	if !known {
@@ -227,7 +227,7 @@ func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Que
 func delayed(alarms map[string]*kept) (steps []step) {
 	for _, id := range slices.Sorted(maps.Keys(alarms)) {
 		k := alarms[id]
-		s := step{alarm: k.Alarm, was: k, once: k.Reason == "reported"}
+		s := step{alarm: k.Alarm, was: k, once: k.Reason == reported}
 		if k.Untold != noRoom || !k.raised() && !s.once {
 			continue
 		}
@@ -257,7 +257,7 @@ func (w *Watch) untold(ctx context.Context, s *step, why string) error {
 
 // note logs an alarm that was raised, ended or reported.
 func (w *Watch) note(a *Alarm) {
-	if a.Reason == "reported" {
+	if a.Reason == reported {
 		w.log.Warn("alarm reported", "alarm", a.Name, "when", a.When, "queue", a.Queue, "since", a.Since)
 		return
 	}
