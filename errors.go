@@ -74,6 +74,11 @@ type FieldError struct {
 	Why     error // the error whose text is Problem; nil: there is only the text
 }
 
+// InvalidField returns the error about one invalid field.
+func InvalidField(field, problem string) *Invalid {
+	return &Invalid{Fields: []FieldError{{Field: field, Problem: problem}}}
+}
+
 // Add adds an invalid field.
 func (e *Invalid) Add(field, problem string) {
 	e.Fields = append(e.Fields, FieldError{Field: field, Problem: problem})

@@ -29,7 +29,7 @@ func (a *Admin) ResumeQueue(ctx context.Context, queue string, by bellman.By) er
 // endpoint: an empty endpoint is an *[bellman.Invalid].
 func (a *Admin) PauseEndpoint(ctx context.Context, endpoint string, by bellman.By) error {
 	if endpoint == "" {
-		return empty("endpoint", "is empty: want scheme://host:port, or the queue of tasks without an endpoint")
+		return bellman.InvalidField("endpoint", "is empty: want scheme://host:port, or the queue of tasks without an endpoint")
 	}
 	return a.pauses.pause(ctx, "endpoint/"+endpoint, by)
 }
@@ -44,7 +44,7 @@ func (a *Admin) ResumeEndpoint(ctx context.Context, endpoint string, by bellman.
 // their schedules wait. An empty number is an *[bellman.Invalid].
 func (a *Admin) PauseMerchant(ctx context.Context, merchantNo string, by bellman.By) error {
 	if merchantNo == "" {
-		return empty("merchant_no", "is empty: want the merchant whose tasks wait")
+		return bellman.InvalidField("merchant_no", "is empty: want the merchant whose tasks wait")
 	}
 	return a.pauses.pause(ctx, merchantTarget+merchantNo, by)
 }
@@ -52,9 +52,4 @@ func (a *Admin) PauseMerchant(ctx context.Context, merchantNo string, by bellman
 // ResumeMerchant ends PauseMerchant. It returns ErrNotPaused if the merchant is not paused.
 func (a *Admin) ResumeMerchant(ctx context.Context, merchantNo string, by bellman.By) error {
 	return a.pauses.resume(ctx, merchantTarget+merchantNo, by)
-}
-
-// empty is the error for a name that would pause nothing.
-func empty(field, problem string) error {
-	return &bellman.Invalid{Fields: []bellman.FieldError{{Field: field, Problem: problem}}}
 }

@@ -55,7 +55,7 @@ func (a *Admin) SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]Settled
 
 func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wanted func(*bellman.Task, time.Time) bool) ([]Settled, error) {
 	if len(ids) > maxSettle {
-		return nil, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "ids", Problem: fmt.Sprintf("are %d: want %d at most", len(ids), maxSettle)}}}
+		return nil, bellman.InvalidField("ids", fmt.Sprintf("are %d: want %d at most", len(ids), maxSettle))
 	}
 	if err := a.life.running(ctx); err != nil {
 		return nil, err

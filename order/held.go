@@ -84,7 +84,7 @@ func completeNotice(task *bellman.Task, outcome string) (v bellman.Verdict, err 
 	told := ToldOf(task)
 	switch {
 	case outcome != "":
-		return v, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "outcome", Problem: "a notice that is held is completed without one"}}}
+		return v, bellman.InvalidField("outcome", "a notice that is held is completed without one")
 	case told == nil || told.Result != NoticeHeld:
 		return v, coded.Errorf("order.record", "%w: the task is the record of a notice, and nothing follows from it", bellman.ErrConflict)
 	case Unclaimed(task) != nil && task.State.Ended():

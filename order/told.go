@@ -211,8 +211,7 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 	}
 	r, err := ParseReading(c.Outcome)
 	if err != nil || !r.Decides() {
-		return bellman.Verdict{}, &bellman.Invalid{Fields: []bellman.FieldError{{
-			Field: "outcome", Problem: fmt.Sprintf("%.40q: want one of %s", c.Outcome, strings.Join(readingNames[Paid:], ", "))}}}
+		return bellman.Verdict{}, bellman.InvalidField("outcome", fmt.Sprintf("%.40q: want one of %s", c.Outcome, strings.Join(readingNames[Paid:], ", ")))
 	}
 	taken, _ := c.Detail.(Taken)
 	if _, vouched := c.Detail.(Vouched); vouched && r.IsPaid() && w.order.Amount > 0 {

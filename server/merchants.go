@@ -214,7 +214,7 @@ func (s merchants) Reseal(ctx context.Context, by bellman.By) (done client.Merch
 		done.Unreadable += more.Unreadable
 		done.FirstError = cmp.Or(done.FirstError, more.FirstError)
 		if errors.Is(err, registry.ErrNoMaster) {
-			err = &bellman.Invalid{Fields: []bellman.FieldError{{Field: "master_key", Problem: err.Error()}}}
+			err = bellman.InvalidField("master_key", err.Error())
 		}
 		if err != nil {
 			return done, err

@@ -14,14 +14,10 @@ import (
 // https://opendocs.alipay.com/open/02ekfh (alipay.trade.query)
 func (c *Channel) CheckOrder(o *order.Order) error {
 	if n := len(o.OrderNo); n < 1 || n > 64 {
-		return wrong("order_no", fmt.Sprintf("Alipay takes 1 to 64 characters, not %d", n))
+		return bellman.InvalidField("order_no", fmt.Sprintf("Alipay takes 1 to 64 characters, not %d", n))
 	}
 	if strings.ContainsFunc(o.OrderNo, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return wrong("order_no", "Alipay takes letters, digits and signs of ASCII alone, without white space")
+		return bellman.InvalidField("order_no", "Alipay takes letters, digits and signs of ASCII alone, without white space")
 	}
 	return nil
-}
-
-func wrong(field, problem string) error {
-	return &bellman.Invalid{Fields: []bellman.FieldError{{Field: field, Problem: problem}}}
 }

@@ -45,7 +45,7 @@ var (
 // refunds it is a Refunds.
 func NewPoll(of order.NoticeOf, o Options) (poll.Channel, error) {
 	if of != order.OfRefund && of != order.OfTransfer {
-		return nil, fmt.Errorf("alipay: %w", wrong("of", fmt.Sprintf("%q: want refund or transfer", of)))
+		return nil, fmt.Errorf("alipay: %w", bellman.InvalidField("of", fmt.Sprintf("%q: want refund or transfer", of)))
 	}
 	c, err := New(o)
 	if err != nil {

@@ -27,8 +27,7 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 	outcome := c.Outcome
 	r := Reading(max(slices.Index(readingNames, outcome), 0))
 	if !r.Decides() {
-		return bellman.Verdict{}, &bellman.Invalid{Fields: []bellman.FieldError{{
-			Field: "outcome", Problem: fmt.Sprintf("%.40q: want one of %s", outcome, strings.Join(readingNames[Done:], ", "))}}}
+		return bellman.Verdict{}, bellman.InvalidField("outcome", fmt.Sprintf("%.40q: want one of %s", outcome, strings.Join(readingNames[Done:], ", ")))
 	}
 	w, err := h.read(task)
 	switch {

@@ -96,14 +96,14 @@ func New(c Channel, r Rules) (*Handler, error) {
 	h := &Handler{channel: c, schedules: cmp.Or(r.Schedules, new(schedule.Cache))}
 	if r.Request && c != nil {
 		if _, ok := c.(Requester); !ok {
-			return nil, fmt.Errorf("poll: %w", wrong("request", "the channel cannot request, only query"))
+			return nil, fmt.Errorf("poll: %w", bellman.InvalidField("request", "the channel cannot request, only query"))
 		}
 	}
 	r.Of = cmp.Or(r.Of, order.OfRefund)
 	switch r.Of {
 	case order.OfRefund, order.OfTransfer, OfProfitSharing:
 	default:
-		return nil, fmt.Errorf("poll: %w", wrong("of", fmt.Sprintf("%q: want refund, transfer or profitsharing", r.Of)))
+		return nil, fmt.Errorf("poll: %w", bellman.InvalidField("of", fmt.Sprintf("%q: want refund, transfer or profitsharing", r.Of)))
 	}
 	r.Log = cmp.Or(r.Log, slog.Default())
 	if r.Now == nil {
@@ -115,10 +115,6 @@ func New(c Channel, r Rules) (*Handler, error) {
 	})
 	h.rules = r
 	return h, nil
-}
-
-func wrong(field, problem string) error {
-	return &bellman.Invalid{Fields: []bellman.FieldError{{Field: field, Problem: problem}}}
 }
 
 func (h *Handler) plan(t *bellman.Task) (*plan, error) {

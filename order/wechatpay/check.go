@@ -14,10 +14,10 @@ import (
 // (wechatpay-go, docs/lovefeast/MerchantOrder.md).
 func (c *Channel) CheckOrder(o *order.Order) error {
 	if n := len(o.OrderNo); n < 6 || n > 32 {
-		return wrong("order_no", fmt.Sprintf("WeChat Pay takes 6 to 32 characters, not %d", n))
+		return bellman.InvalidField("order_no", fmt.Sprintf("WeChat Pay takes 6 to 32 characters, not %d", n))
 	}
 	if strings.ContainsFunc(o.OrderNo, outside) {
-		return wrong("order_no", "WeChat Pay takes letters, digits and _-|* alone")
+		return bellman.InvalidField("order_no", "WeChat Pay takes letters, digits and _-|* alone")
 	}
 	return nil
 }
@@ -28,8 +28,4 @@ func outside(r rune) bool {
 		return false
 	}
 	return true
-}
-
-func wrong(field, problem string) error {
-	return &bellman.Invalid{Fields: []bellman.FieldError{{Field: field, Problem: problem}}}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -20,7 +21,7 @@ type InStore struct {
 // application (应用 ID), which may be empty if there is a SubMchID.
 func NewInStore(appID string, o Options) (*InStore, error) {
 	if appID == "" && o.SubMchID == "" {
-		return nil, fmt.Errorf("wechatpay: %w", wrong("app_id", "want the application's id, which a reverse names"))
+		return nil, fmt.Errorf("wechatpay: %w", bellman.InvalidField("app_id", "want the application's id, which a reverse names"))
 	}
 	c, err := New(o)
 	if err != nil {

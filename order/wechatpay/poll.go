@@ -39,10 +39,10 @@ var (
 // profitsharing. For refunds it is a Refunds.
 func NewPoll(of order.NoticeOf, o Options) (poll.Channel, error) {
 	if of != order.OfRefund && of != order.OfTransfer && of != poll.OfProfitSharing {
-		return nil, fmt.Errorf("wechatpay: %w", wrong("of", fmt.Sprintf("%q: want refund, transfer or profitsharing", of)))
+		return nil, fmt.Errorf("wechatpay: %w", bellman.InvalidField("of", fmt.Sprintf("%q: want refund, transfer or profitsharing", of)))
 	}
 	if of == order.OfTransfer && o.SubMchID != "" {
-		return nil, fmt.Errorf("wechatpay: %w", wrong("sub_mch_id", "a transfer is of the merchant itself: leave it out"))
+		return nil, fmt.Errorf("wechatpay: %w", bellman.InvalidField("sub_mch_id", "a transfer is of the merchant itself: leave it out"))
 	}
 	c, err := New(o)
 	if err != nil {

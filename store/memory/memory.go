@@ -129,7 +129,7 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 func (s *Store) add(a *store.Add) {
 	a.Existing, a.Err = bellman.ID{}, nil
 	if a.Task.Queue == "" {
-		a.Err = &bellman.Invalid{Fields: []bellman.FieldError{{Field: "queue", Problem: "is missing"}}}
+		a.Err = bellman.InvalidField("queue", "is missing")
 		return
 	}
 	key := [2]string{a.Task.Queue, a.Task.Key}

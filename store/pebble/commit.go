@@ -197,7 +197,7 @@ func (s *Store) isNew(a *store.Add) (bool, error) {
 		}
 	}
 	if t.ID.IsZero() {
-		a.Err = &bellman.Invalid{Fields: []bellman.FieldError{{Field: "id", Problem: "is missing"}}}
+		a.Err = bellman.InvalidField("id", "is missing")
 		return false, nil
 	}
 	there, err := s.exists(t.ID)
