@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -154,7 +155,7 @@ var (
 
 // tell receives the notification of an order's end.
 func (c *channel) tell(w http.ResponseWriter, req *http.Request, at time.Time) {
-	body, err := readAll(make([]byte, 0, 512), req.Body)
+	body, err := io.ReadAll(req.Body)
 	_, no, found := bytes.Cut(body, orderNo)
 	if err != nil || !found || c.find(no[:min(len(no), 12)]) == nil {
 		c.strays.Add(1)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -22,7 +21,7 @@ import (
 type poster struct {
 	transport *http.Transport
 	url       *url.URL
-	answer    []byte // of the last post; reused
+	answer    bytes.Buffer // of the last post; reused
 }
 
 var jsonHeader = http.Header{"Content-Type": {"application/json"}}
@@ -37,24 +36,10 @@ func (p *poster) post(ctx context.Context, body []byte) (status int, header http
 	if err != nil {
 		return 0, nil, err
 	}
-	p.answer, err = readAll(p.answer[:0], resp.Body)
+	p.answer.Reset()
+	_, err = p.answer.ReadFrom(resp.Body)
 	resp.Body.Close()
 	return resp.StatusCode, resp.Header, err
-}
-
-// readAll is io.ReadAll into an existing buffer.
-func readAll(b []byte, from io.Reader) ([]byte, error) {
-	for {
-		b = slices.Grow(b, 1)
-		n, err := from.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		if err == io.EOF {
-			return b, nil
-		}
-		if err != nil {
-			return b, err
-		}
-	}
 }
 
 // A creator sends creates to a server.
@@ -91,7 +76,7 @@ func (c *creator) one(ctx context.Context, p *plan, i int) error {
 	c.body = p.appendCreate(c.body[:0], i)
 	status, err := c.send(ctx)
 	if err == nil && status != http.StatusCreated {
-		err = fmt.Errorf("create: %d %.300s", status, c.poster.answer)
+		err = fmt.Errorf("create: %d %.300s", status, c.poster.answer.Bytes())
 	}
 	return err
 }
@@ -118,8 +103,8 @@ func (c *creator) batch(ctx context.Context, n int, create func(b []byte, k int)
 	if err != nil {
 		return err
 	}
-	if got := bytes.Count(c.poster.answer, created); status != http.StatusOK || got != n {
-		return fmt.Errorf("create a batch: %d, %d of %d created: %.300s", status, got, n, c.poster.answer)
+	if got := bytes.Count(c.poster.answer.Bytes(), created); status != http.StatusOK || got != n {
+		return fmt.Errorf("create a batch: %d, %d of %d created: %.300s", status, got, n, c.poster.answer.Bytes())
 	}
 	return nil
 }
