@@ -92,7 +92,7 @@ type Origin struct {
 	Resume *Resume
 }
 
-// origin returns a copy of the task's origin.
+// origin returns a copy of the task's origin; without one it is zero.
 func (t *Task) origin() Origin {
 	if t.Origin == nil {
 		return Origin{}
@@ -101,12 +101,7 @@ func (t *Task) origin() Origin {
 }
 
 // CreatedBy returns the name of the API key that created the task; empty: no key.
-func (t *Task) CreatedBy() string {
-	if t.Origin == nil {
-		return ""
-	}
-	return t.Origin.CreatedBy
-}
+func (t *Task) CreatedBy() string { return t.origin().CreatedBy }
 
 // SetCreatedBy sets the name of the API key that creates the task.
 func (t *Task) SetCreatedBy(name string) {
@@ -119,12 +114,7 @@ func (t *Task) SetCreatedBy(name string) {
 }
 
 // Trace returns the trace in which the task was added; nil: none.
-func (t *Task) Trace() *Trace {
-	if t.Origin == nil {
-		return nil
-	}
-	return t.Origin.Trace
-}
+func (t *Task) Trace() *Trace { return t.origin().Trace }
 
 // SetTrace sets the trace in which the task is added.
 func (t *Task) SetTrace(trace *Trace) {
@@ -137,12 +127,7 @@ func (t *Task) SetTrace(trace *Trace) {
 }
 
 // Alias returns the second name of the task; empty: none. See [Origin.Alias].
-func (t *Task) Alias() string {
-	if t.Origin == nil {
-		return ""
-	}
-	return t.Origin.Alias
-}
+func (t *Task) Alias() string { return t.origin().Alias }
 
 // SetAlias sets the second name of the task. See [Origin.Alias].
 func (t *Task) SetAlias(alias string) {
@@ -155,12 +140,7 @@ func (t *Task) SetAlias(alias string) {
 }
 
 // Resume returns where another system left the task; nil: it is a new task.
-func (t *Task) Resume() *Resume {
-	if t.Origin == nil {
-		return nil
-	}
-	return t.Origin.Resume
-}
+func (t *Task) Resume() *Resume { return t.origin().Resume }
 
 // A Resume is the progress that another system made with a task.
 type Resume struct {
