@@ -264,11 +264,7 @@ func accountRotateCommand() *cobra.Command {
 func accountImportCommand() *cobra.Command {
 	return importLines(lines.Accounts, func(to *call, ctx context.Context, batch []client.PutAccount, dry bool, reason string) ([]imported, error) {
 		results, err := to.PutAccounts(ctx, client.AccountBatch{Accounts: batch, DryRun: dry, Reason: reason})
-		all := make([]imported, len(results))
-		for i, r := range results {
-			all[i] = imported{r.Status, r.Error}
-		}
-		return all, err
+		return each(results, func(r client.AccountResult) imported { return imported{r.Status, r.Error} }), err
 	})
 }
 

@@ -27,11 +27,7 @@ const entriesAtOnce = 500
 func merchantImportCommand() *cobra.Command {
 	return importLines(lines.Merchants, func(to *call, ctx context.Context, batch []client.PutMerchant, dry bool, reason string) ([]imported, error) {
 		results, err := to.PutMerchants(ctx, client.MerchantBatch{Merchants: batch, DryRun: dry, Reason: reason})
-		all := make([]imported, len(results))
-		for i, r := range results {
-			all[i] = imported{r.Status, r.Error}
-		}
-		return all, err
+		return each(results, func(r client.MerchantResult) imported { return imported{r.Status, r.Error} }), err
 	})
 }
 

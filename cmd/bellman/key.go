@@ -111,11 +111,11 @@ func quoted(text string) string {
 	return strconv.Quote(text)
 }
 
-// each returns the texts of a list.
-func each[T any](list []T, text func(T) string) []string {
-	out := make([]string, len(list))
+// each returns what of makes of each element of a list.
+func each[T, Out any](list []T, of func(T) Out) []Out {
+	out := make([]Out, len(list))
 	for i, one := range list {
-		out[i] = text(one)
+		out[i] = of(one)
 	}
 	return out
 }
