@@ -35,8 +35,8 @@ type PeerTask struct {
 	Due  time.Time // zero: now
 }
 
-// punctual is the polling interval of workers when lateness is measured.
-const punctual = 2 * time.Millisecond
+// Punctual is the polling interval of workers when lateness is measured.
+const Punctual = 2 * time.Millisecond
 
 // MeasurePeer measures drain, singles, batches and lateness of a peer as [Run] does for bellman,
 // with figures of the same names. Each throughput is the best of the peer's efforts. It prints
@@ -112,7 +112,7 @@ func (r *run) peerRate(p Peer, e Effort, tasks, batch int) float64 {
 }
 
 func (r *run) peerLateness(p Peer, workers int) {
-	stop := must(p.Work(Effort{workers, punctual}, r.url))
+	stop := must(p.Work(Effort{workers, Punctual}, r.url))
 	l := r.newLoad(r.sizes.late)
 	// River's scheduler looks 5 s ahead, every 5 s.
 	l.dueWithin(time.Now().Add(6*time.Second+r.sizes.ahead(len(l.at))), r.sizes.over)
@@ -130,7 +130,7 @@ func (r *run) peerLateness(p Peer, workers int) {
 func (r *run) peerCreate(p Peer, l *load, batch int) {
 	clients := batchClients
 	if batch == 1 {
-		clients = singleClients
+		clients = SingleClients
 	}
 	try(inSteps(r.ctx, len(l.at), batch, clients, func(ctx context.Context) func(i, n int) error {
 		return func(i, n int) error {

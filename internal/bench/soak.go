@@ -63,7 +63,7 @@ func (r *run) soak() {
 	keep := max(length/soakRetention, time.Second).Truncate(time.Second)
 	s.p = r.startWith(s.store, "retention: {succeeded: "+schedule.FormatDuration(keep)+"}")
 	if s.rate == 0 {
-		capacity := r.timed(s.p, r.sizes.singles, 0, func(l *load) { try(s.p.createSingly(r.ctx, to(l, r.url), singleClients)) })
+		capacity := r.timed(s.p, r.sizes.singles, 0, func(l *load) { try(s.p.createSingly(r.ctx, to(l, r.url), SingleClients)) })
 		r.figure("capacity: created one by one, delivered and recorded", capacity, "/s")
 		s.rate = max(int(capacity/2), 1)
 	}

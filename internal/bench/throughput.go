@@ -49,14 +49,14 @@ func (r *run) batches() {
 	}, atLeast(0.58), inPostgres(atLeast(0.45)))
 }
 
-// singleClients is the number of clients that create one task per request concurrently: as many as
+// SingleClients is the number of clients that create one task per request concurrently: as many as
 // the bare loop has.
-const singleClients = rawClients
+const SingleClients = rawClients
 
 // singles is batches with one task per request.
 func (r *run) singles() {
 	r.besideRaw("created, delivered and recorded", func() float64 {
-		return r.endToEnd("", r.sizes.singles, func(p *process, l *load) { try(p.createSingly(r.ctx, to(l, r.url), singleClients)) })
+		return r.endToEnd("", r.sizes.singles, func(p *process, l *load) { try(p.createSingly(r.ctx, to(l, r.url), SingleClients)) })
 	}, atLeast(0.28))
 }
 
@@ -67,7 +67,7 @@ func (r *run) creates() {
 		plan := r.never(r.sizes.creates)
 		before := r.used(p)
 		begun := time.Now()
-		try(p.createSingly(r.ctx, plan, singleClients))
+		try(p.createSingly(r.ctx, plan, SingleClients))
 		took := time.Since(begun)
 		r.kept(p, plan.tasks)
 		r.spent(p, before, plan.tasks)
