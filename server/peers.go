@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -111,11 +112,7 @@ func (p *peers) tell(ctx context.Context, addr string, h engine.Hint) {
 	p.log.Debug("a hint was rejected", "peer", addr, "err", err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for addr, until := range p.resting {
-		if time.Now().After(until) {
-			delete(p.resting, addr)
-		}
-	}
+	maps.DeleteFunc(p.resting, func(_ string, until time.Time) bool { return time.Now().After(until) })
 	p.resting[addr] = time.Now().Add(restAfter)
 }
 
@@ -264,11 +261,8 @@ func (p *peers) fresh(from string, at int64) bool {
 	if from == "" || at <= p.heard[from] {
 		return false
 	}
-	for name, last := range p.heard { // older hints are outside of the window and rejected anyway
-		if time.Since(time.Unix(0, last)) > 2*hintWindow {
-			delete(p.heard, name)
-		}
-	}
+	// Older hints are outside of the window and rejected anyway.
+	maps.DeleteFunc(p.heard, func(_ string, last int64) bool { return time.Since(time.Unix(0, last)) > 2*hintWindow })
 	p.heard[from] = at
 	return true
 }

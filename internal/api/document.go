@@ -65,11 +65,8 @@ func document(doc *huma.OpenAPI) ([]byte, error) {
 				Description: "A refusal.",
 				Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: problem}},
 			}
-			for status := range op.Responses {
-				if status == "422" || status == "500" {
-					delete(op.Responses, status)
-				}
-			}
+			delete(op.Responses, "422")
+			delete(op.Responses, "500")
 			if rest, is := strings.CutPrefix(path, taskPath); is {
 				doc.AddOperation(keyedTwin(op, keyedPath+rest))
 			}

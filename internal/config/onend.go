@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -14,11 +15,7 @@ type OnEnd struct {
 // Each returns the queues by state.
 func (e OnEnd) Each() map[string]string {
 	names := map[string]string{"succeeded": e.Succeeded, "failed": e.Failed, "cancelled": e.Cancelled}
-	for state, queue := range names {
-		if queue == "" {
-			delete(names, state)
-		}
-	}
+	maps.DeleteFunc(names, func(_, queue string) bool { return queue == "" })
 	return names
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -124,11 +125,7 @@ func (s *Store) Join(_ context.Context, n store.Node, ttl time.Duration) error {
 	if s.shards.alive(n.Name, now) {
 		return fmt.Errorf("%w: a node named %q is registered already", bellman.ErrConflict, n.Name)
 	}
-	for name, old := range s.shards.nodes {
-		if now.Sub(old.expires) > forgotten*old.ttl {
-			delete(s.shards.nodes, name)
-		}
-	}
+	maps.DeleteFunc(s.shards.nodes, func(_ string, old *node) bool { return now.Sub(old.expires) > forgotten*old.ttl })
 	n.Joined, n.Beat = cut(now), cut(now)
 	s.shards.nodes[n.Name] = &node{n, ttl, now.Add(ttl)}
 	return nil

@@ -108,11 +108,7 @@ func (t *hints) take(h Hint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if h.Leaving {
-		for name, at := range t.leaving {
-			if time.Since(at) > forgetLeft {
-				delete(t.leaving, name)
-			}
-		}
+		maps.DeleteFunc(t.leaving, func(_ string, at time.Time) bool { return time.Since(at) > forgetLeft })
 		t.leaving[h.From] = time.Now()
 	}
 	for _, s := range h.Released {
