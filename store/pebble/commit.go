@@ -357,14 +357,11 @@ func (s *Store) exists(id bellman.ID) (bool, error) {
 		return true, nil
 	}
 	g.key = coldKey(g.key[:0], id)
-	_, closer, err := s.db.Get(g.key)
-	if errors.Is(err, lsm.ErrNotFound) {
+	err := get(s.db, g.key, func([]byte) error { return nil })
+	if errors.Is(err, bellman.ErrNotFound) {
 		return false, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	return true, closer.Close()
+	return err == nil, err
 }
 
 // change moves a task from one status to the next.

@@ -23,17 +23,13 @@ func (s *Store) standing(docs []store.Doc) error {
 			continue
 		}
 		s.stage.key = docKey(s.stage.key[:0], d.Kind, d.Name)
-		value, closer, err := s.db.Get(s.stage.key)
 		same := len(d.Was) == 0 // expected: no document
-		switch {
-		case err == nil:
+		err := get(s.db, s.stage.key, func(value []byte) error {
 			same = len(d.Was) > 0 && bytes.Equal(value, d.Was)
-			err = closer.Close()
-		case errors.Is(err, lsm.ErrNotFound):
-			err = nil
-		}
+			return nil
+		})
 		switch {
-		case err != nil:
+		case err != nil && !errors.Is(err, bellman.ErrNotFound):
 			return fmt.Errorf("read document %s/%s: %w", d.Kind, d.Name, err)
 		case !same:
 			return fmt.Errorf("%w: document %s/%s", bellman.ErrConflict, d.Kind, d.Name)
