@@ -163,21 +163,7 @@ func isAlias(key []byte) bool { return bytes.HasPrefix(key, keyKey(nil, aliases,
 
 // rows calls f for each row of a table.
 func (c *checker) rows(ctx context.Context, table byte, f func(key, row []byte) error) error {
-	iter, err := c.r.NewIterWithContext(ctx, within([]byte{table}))
-	if err != nil {
-		return err
-	}
-	defer iter.Close()
-	n := 0
-	for ok := iter.First(); ok; ok = iter.Next() {
-		if n++; n%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := f(iter.Key(), iter.Value()); err != nil {
-			return err
-		}
-	}
-	return iter.Error()
+	return eachRow(ctx, c.r, []byte{table}, f)
 }
 
 // entry checks that an index entry has its row.

@@ -164,12 +164,21 @@ func within(prefix []byte) *lsm.IterOptions {
 
 // scan calls f for each row whose key has the given prefix. f must not keep its arguments.
 func (s *Store) scan(prefix []byte, f func(key, row []byte) error) error {
-	iter, err := s.db.NewIter(within(prefix))
+	return eachRow(context.Background(), s.db, prefix, f)
+}
+
+// eachRow is scan of r, until ctx ends.
+func eachRow(ctx context.Context, r lsm.Reader, prefix []byte, f func(key, row []byte) error) error {
+	iter, err := r.NewIterWithContext(ctx, within(prefix))
 	if err != nil {
 		return err
 	}
 	defer iter.Close()
+	n := 0
 	for ok := iter.First(); ok; ok = iter.Next() {
+		if n++; n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		row, err := iter.ValueAndErr()
 		if err != nil {
 			return err
