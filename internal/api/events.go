@@ -106,9 +106,5 @@ func (a *API) event(e *engine.Event) []byte {
 		shown := attempt(e.Attempt)
 		out.Attempt, out.Task.Last = &shown, last(e.Attempt)
 	}
-	data := marshal(out)
-	text := make([]byte, 0, len(data)+32)
-	text = append(text, "event: "+name+"\ndata: "...)
-	text = append(text, data...)
-	return append(text, "\n\n"...)
+	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, marshal(out))
 }
