@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestPeersFindTheirNames checks that the names which the module in peers uses exist. It is a module
-// of its own, so no other test compiles it.
+// TestPeersFindTheirNames checks that the names which the module in peers uses exist. It is a
+// module of its own, so no other test compiles it.
 func TestPeersFindTheirNames(t *testing.T) {
 	declared := map[string]map[string]bool{"bench": namesIn(t, "."), "scratch": namesIn(t, "scratch")}
 	used := 0
