@@ -56,11 +56,6 @@ func checkPoll(r *reader, n ast.Node, path string, q *Queue) {
 	o, noted := &q.Order, len(r.problems)
 	missing := func(name, want string) { r.note(n, within(path, name), "is missing: want "+want) }
 	stated := slices.ContainsFunc(r.entries(n, path), func(e entry) bool { return e.name == "schedule" })
-	for name := range o.Then.JSON {
-		if at := within(within(within(path, "then"), "json"), name); slices.Contains(toldOfPolls, name) {
-			r.note(n, at, "is told always: want another name")
-		}
-	}
 	preset := o.States.Preset
 	_, isProvider := providerFields[o.Channel.Kind]
 	switch c := &o.Channel; {

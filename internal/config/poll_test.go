@@ -69,6 +69,18 @@ func TestPollSchedule(t *testing.T) {
 	}
 }
 
+// A notification about a refund has no reason and no order_state of its own, so a queue may take
+// them from the answer.
+func TestPollTellsFieldsOfOrders(t *testing.T) {
+	c, err := Parse([]byte("queues: {a: {" + gatewayAsk + ", states: wechat_refund, then: {queue: b, json: {reason: json.why, order_state: json.state}}}, b: {}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Queues[0].Order.Then.JSON; got["reason"] != "json.why" || got["order_state"] != "json.state" {
+		t.Errorf("json = %v", got)
+	}
+}
+
 func TestPollMistakes(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"kind: poll", "queues.a.query: is missing: want {method: GET, url: …}, or a channel"},

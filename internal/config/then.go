@@ -52,6 +52,7 @@ type thenReader struct {
 	Then
 	whole     Told
 	decisions []string // that the kind of queue has
+	always    []string // fields that every notification of the kind has
 }
 
 // thenFields are the fields of a then besides the decisions.
@@ -62,7 +63,7 @@ var thenFields = []field[thenReader]{
 		t.JSON = map[string]string{}
 		for e, text := range r.texts(r.entries(n, path)) {
 			t.JSON[e.name] = text
-			if slices.Contains(toldAlways, e.name) {
+			if slices.Contains(t.always, e.name) {
 				r.note(e.key, e.at, "is told always: want another name")
 			}
 			if _, err := rule.CompileValue(text); err != nil {
@@ -161,9 +162,9 @@ func scalarOf(r *reader, n ast.Node, path string) (string, bool) {
 
 // readThen reads the name of a queue, or a mapping of decisions and options.
 func readThen(r *reader, path string, n ast.Node, q *Queue) {
-	t := &thenReader{Then: Then{}, decisions: order.Decisions()}
+	t := &thenReader{Then: Then{}, decisions: order.Decisions(), always: toldAlways}
 	if q.Kind == "poll" {
-		t.decisions = poll.Decisions()
+		t.decisions, t.always = poll.Decisions(), toldOfPolls
 	}
 	defer func() { q.Order.Then = t.Then }()
 	if !r.isMapping(n, path) {
@@ -182,7 +183,7 @@ func readThen(r *reader, path string, n ast.Node, q *Queue) {
 	}
 	stated := r.names(n, path)
 	whole := t.whole
-	*t = thenReader{Then: Then{For: map[string][]Told{}}, whole: whole, decisions: t.decisions}
+	*t = thenReader{Then: Then{For: map[string][]Told{}}, whole: whole, decisions: t.decisions, always: t.always}
 	fill(r, n, path, fields, t)
 	if len(t.For) == 0 {
 		t.For = nil
