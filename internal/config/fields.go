@@ -307,18 +307,18 @@ func recipient(s string) error {
 		_, err := brokers.Schemes.Parse(s)
 		return err
 	}
-	return target(new(string), s)
+	return target(new(string), s, ", env:NAME, file:PATH, or empty")
 }
 
-// target reads the address of a web server.
-func target(to *string, s string) error {
+// target reads the address of a web server. others says what the setting takes besides.
+func target(to *string, s, others string) error {
 	*to = s
 	if s == "" {
 		return nil
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || deliver.DefaultPort(u.Scheme) == "" {
-		return errors.New("is no address of a web server: want http://HOST/… or https://HOST/…, env:NAME, file:PATH, or empty") // the text may contain a token
+		return errors.New("is no address of a web server: want http://HOST/… or https://HOST/…" + others) // the text may contain a token
 	}
 	return nil
 }

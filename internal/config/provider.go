@@ -37,7 +37,7 @@ func textField(name string, of func(*Channel) *string) field[Channel] {
 
 var (
 	kindField       = field[Channel]{name: "kind", set: func(c *Channel, s string) error { return choice(&c.Kind, s, channelKinds...) }}
-	urlField        = field[Channel]{name: "url", set: func(c *Channel, s string) error { return target(&c.URL, s) }}
+	urlField        = field[Channel]{name: "url", set: func(c *Channel, s string) error { return target(&c.URL, s, "") }}
 	ownKeyField     = secretField("private_key", func(c *Channel) *sign.Secret { return &c.Provider.PrivateKey })
 	merchantIDField = func(name string) field[Channel] {
 		return textField(name, func(c *Channel) *string { return &c.Provider.MerchantID })

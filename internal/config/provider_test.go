@@ -59,3 +59,11 @@ func TestProviderMistakes(t *testing.T) {
 		}
 	}
 }
+
+// The address of a channel is taken from the file alone, so the error offers no other place.
+func TestChannelURLElsewhere(t *testing.T) {
+	_, err := Parse([]byte("queues: {a: {kind: order, on_exhausted: close, channel: {kind: stripe, secret_key: 'env:K', url: 'env:STRIPE_URL'}}}"))
+	if want := "queues.a.channel.url: is no address of a web server: want http://HOST/… or https://HOST/…"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v; want %q at the end", err, want)
+	}
+}
