@@ -5,12 +5,18 @@ import "encoding/json"
 // MaxBatch is the largest number of tasks, merchants or orders of one call.
 const MaxBatch = 1000
 
-// A CreateTask requests a task. Queue is always required, and URL unless the queue has an address
-// of its own. Durations are texts such as "15s", "1h30m" or "1d".
+// A CreateTask requests a task. Queue is always required. Durations are texts such as "15s",
+// "1h30m" or "1d".
 //
-// A queue of kind order requires MerchantNo and OrderNo, and also takes Key, Event, OrderCreated,
-// Expires, CodeLife, Vars, Notify, Due or Delay, Schedule and Timeout, and no other field. Only
-// such a queue takes OrderCreated, Expires, CodeLife, Vars and Notify.
+// A queue of kind notify requires URL, unless the queue or the merchant has an address.
+//
+// A queue of kind order requires MerchantNo and OrderNo. It also takes Key, Event, ChannelOrderNo,
+// Account, Amount, Currency, OrderCreated, Expires or ExpiresAt, CodeLife, Vars, Notify, Due or
+// Delay, Schedule and Timeout, and no other field.
+//
+// A queue of kind poll requires MerchantNo, and RefNo unless the queue requests the refund. It also
+// takes OrderNo, Key, Event, ChannelOrderNo, Account, Vars, Notify, Due or Delay, Schedule and
+// Timeout, and no other field.
 type CreateTask struct {
 	Queue string `json:"queue" minLength:"1" maxLength:"128" doc:"The queue, whose rules hold for the task."`
 	Key   string `json:"key,omitempty" maxLength:"255" doc:"The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no; for a poll: merchant_no/order_no/ref_no."`
