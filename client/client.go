@@ -83,6 +83,9 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 // again reports whether a failed call may be repeated. safe: a repetition changes nothing, even if
 // the call was executed.
 func again(err error, safe bool) bool {
+	if _, is := errors.AsType[lasting](err); is {
+		return false
+	}
 	switch status := StatusOf(err); status {
 	case http.StatusTooManyRequests:
 		return true
@@ -91,6 +94,11 @@ func again(err error, safe bool) bool {
 	}
 	return false
 }
+
+// A lasting error would come again: the request cannot be made, or its answer is not understood.
+type lasting struct{ error }
+
+func (e lasting) Unwrap() error { return e.error }
 
 // repeatable reports whether a repetition of the request changes nothing.
 func repeatable(method string, in any) bool {
@@ -119,7 +127,7 @@ func (c *Client) try(ctx context.Context, method, path string, query url.Values,
 		return resp.StatusCode, fmt.Errorf("bellman: %s %s: reading the answer: %w", method, path, err)
 	}
 	if len(text) > maxAnswer {
-		return resp.StatusCode, fmt.Errorf("bellman: %s %s: the answer is larger than %d bytes", method, path, maxAnswer)
+		return resp.StatusCode, lasting{fmt.Errorf("bellman: %s %s: the answer is larger than %d bytes", method, path, maxAnswer)}
 	}
 	switch out := out.(type) {
 	case nil:
@@ -132,7 +140,7 @@ func (c *Client) try(ctx context.Context, method, path string, query url.Values,
 		if isPage(resp) {
 			err = errors.New(webPage)
 		}
-		return resp.StatusCode, fmt.Errorf("bellman: %s %s: the answer is not what was expected: %w", method, path, err)
+		return resp.StatusCode, lasting{fmt.Errorf("bellman: %s %s: the answer is not what was expected: %w", method, path, err)}
 	}
 	return resp.StatusCode, nil
 }
@@ -145,7 +153,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	if in != nil && !raw {
 		text, err := encode(in)
 		if err != nil {
-			return nil, fmt.Errorf("bellman: %s %s: %w", method, path, err)
+			return nil, lasting{fmt.Errorf("bellman: %s %s: %w", method, path, err)}
 		}
 		body, mediaType = bytes.NewReader(text), "application/json"
 	}
@@ -155,7 +163,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	}
 	req, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
-		return nil, fmt.Errorf("bellman: %s %s: %w", method, path, err)
+		return nil, lasting{fmt.Errorf("bellman: %s %s: %w", method, path, err)}
 	}
 	if in != nil {
 		req.Header.Set("Content-Type", mediaType)

@@ -1,7 +1,9 @@
 package client_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -19,6 +21,7 @@ import (
 type answers struct {
 	status []int
 	header http.Header
+	body   string          // of every answer; empty: {}
 	at     []time.Duration // times of the requests, counted from the first
 	begun  time.Time
 }
@@ -37,7 +40,7 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	if status == 0 {
 		return nil, errors.New("reset by peer")
 	}
-	return &http.Response{StatusCode: status, Header: a.header, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+	return &http.Response{StatusCode: status, Header: a.header, Body: io.NopCloser(strings.NewReader(cmp.Or(a.body, "{}")))}, nil
 }
 
 func TestRetries(t *testing.T) {
@@ -134,4 +137,38 @@ func TestRetryPauses(t *testing.T) {
 			t.Errorf("requests at %v, then %v; want the retry after 7 s", a.at, err)
 		}
 	})
+}
+
+// A request that cannot be made, or whose answer is not understood, would fail again: the error is
+// returned at once.
+func TestNoRetriesOfLastingErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		call  func(context.Context, *client.Client) error
+		asked int
+	}{
+		{"a task whose json is none", func(ctx context.Context, c *client.Client) error {
+			_, _, err := c.Create(ctx, client.CreateTask{Queue: "q", Key: "k", JSON: json.RawMessage("{")})
+			return err
+		}, 0},
+		{"an answer that is no JSON", func(ctx context.Context, c *client.Client) error { _, err := c.Queues(ctx); return err }, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &answers{status: []int{200}, body: "hello"}
+				c, err := client.New(client.Options{HTTP: &http.Client{Transport: a}, Retries: 3})
+				if err != nil {
+					t.Fatal(err)
+				}
+				begun := time.Now()
+				err = tt.call(t.Context(), c)
+				if _, is := errors.AsType[*json.SyntaxError](err); !is {
+					t.Errorf("%v; want an error of JSON", err)
+				}
+				if took := time.Since(begun); took > 0 || len(a.at) != tt.asked {
+					t.Errorf("%d requests in %v; want %d at once", len(a.at), took, tt.asked)
+				}
+			})
+		})
+	}
 }
