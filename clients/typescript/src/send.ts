@@ -42,7 +42,7 @@ export class BellmanError extends Error {
 export function send(options: Options, stream: boolean): (request: Request) => Promise<Response> {
   const { key, timeoutMs = 30_000, retries = 3, fetch = (r: Request) => globalThis.fetch(r) } = options;
   return async (request) => {
-    const body = request.method === "GET" ? undefined : await request.text();
+    const body = request.method === "GET" ? undefined : await request.arrayBuffer(); // a bill may be no UTF-8
     const headers = new Headers(request.headers);
     if (key !== undefined) headers.set("Authorization", `Bearer ${key}`);
     const safe = repeatable(request, body);
@@ -55,7 +55,7 @@ export function send(options: Options, stream: boolean): (request: Request) => P
         const signal = AbortSignal.any([request.signal, late.signal]);
         // A redirect would turn a POST into a GET, whose answer says nothing of what was asked.
         const redirect = request.method === "GET" ? "follow" : "manual";
-        const response = await fetch(new Request(request.url, { method: request.method, headers, signal, redirect, ...(body ? { body } : {}) }));
+        const response = await fetch(new Request(request.url, { method: request.method, headers, signal, redirect, ...(body?.byteLength ? { body } : {}) }));
         if (response.ok && stream) return response;
         const text = await response.text();
         if (response.ok) return new Response(text || null, response);
@@ -73,11 +73,12 @@ export function send(options: Options, stream: boolean): (request: Request) => P
 }
 
 /** Whether a request that may have been done can be made again without being done twice. */
-function repeatable(request: Request, body: string | undefined): boolean {
+function repeatable(request: Request, body: ArrayBuffer | undefined): boolean {
   if (request.method !== "POST") return true;
   const path = new URL(request.url).pathname;
-  if (path.endsWith("/v1/tasks")) return Boolean(JSON.parse(body || "{}").key);
-  if (path.endsWith("/v1/tasks/batch")) return (JSON.parse(body || "{}").tasks as { key?: string }[]).every((t) => t.key);
+  const sent = () => JSON.parse(new TextDecoder().decode(body) || "{}");
+  if (path.endsWith("/v1/tasks")) return Boolean(sent().key);
+  if (path.endsWith("/v1/tasks/batch")) return (sent().tasks as { key?: string }[]).every((t) => t.key);
   return false;
 }
 

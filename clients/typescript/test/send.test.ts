@@ -33,6 +33,18 @@ test("what can be repeated is", async () => {
   assert.equal(await asked[2]!.text(), '{"queue":"q","key":"k","json":{"a":1}}');
 });
 
+test("a file is sent byte for byte, and again", async () => {
+  const { bellman, asked } = facing(busy(429), Response.json({ id: "1" }));
+  const file = new Uint8Array([0x50, 0x4b, 0xd6, 0xd0, 0x00]); // no UTF-8: a zip archive, or GBK
+  await bellman.http.POST("/v1/reconciliations/file", {
+    params: { query: { queue: "q", date: "2026-11-21" } },
+    body: file as unknown as string,
+    bodySerializer: () => file,
+  });
+  assert.equal(asked.length, 2);
+  assert.deepEqual(new Uint8Array(await asked[1]!.arrayBuffer()), file);
+});
+
 test("what could be done twice is not", async () => {
   for (const answer of [busy(503), new TypeError("fetch failed")]) {
     const { bellman, asked } = facing(answer);
