@@ -4,7 +4,7 @@ package io.github.bellmanhq.client;
 import java.util.Map;
 import java.util.function.BiFunction;
 
-/** Every operation of the API but the stream of events. All throw a {@link BellmanException} where the server refuses. */
+/** Every operation of the API but the stream of events and the upload of a bill. All throw a {@link BellmanException} where the server refuses. */
 public abstract class Operations {
     Operations() {}
 
