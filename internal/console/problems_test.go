@@ -158,7 +158,7 @@ func TestWhyNotNow(t *testing.T) {
 		status int
 		want   string
 	}{
-		{bellman.ErrSuperseded, 409, "它已被同一顺序键的后续任务取代"},
+		{bellman.ErrSuperseded, 409, "它已被同一排序键的后续任务取代"},
 		{bellman.ErrOverloaded, 503, "服务器暂时无法接受更多请求"},
 		{coded.Errorf("resend.many", "%w: %d bulk resends are running", bellman.ErrOverloaded, 32), 503, "已有 32 个批量重发在进行"},
 		{bellman.ErrFull, 503, "存储空间已满"},
