@@ -80,6 +80,23 @@ func configured(t *testing.T, what, text string, env map[string]string) *config.
 	return c
 }
 
+// writesTo reports whether a pod has an empty directory at path.
+func writesTo(pod any, path string) bool {
+	mounts, _ := at(pod, "containers", 0, "volumeMounts").([]any)
+	volumes, _ := at(pod, "volumes").([]any)
+	for _, m := range mounts {
+		if at(m, "mountPath") != path || at(m, "readOnly") == true {
+			continue
+		}
+		for _, v := range volumes {
+			if at(v, "name") == at(m, "name") && at(v, "emptyDir") != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // stops fails if bellman may be killed before it has stopped: attempts in flight need stop_timeout,
 // requests 5 s, and the last commits a second.
 func stops(t *testing.T, what string, c *config.Config, before, allowed time.Duration) {
@@ -128,6 +145,9 @@ func TestCompose(t *testing.T) {
 		if at(s, "read_only") != true || at(s, "user") == nil || at(s, "cap_drop", 0) != "ALL" {
 			t.Errorf("%s may write, is root, or has capabilities", service)
 		}
+		if at(s, "tmpfs", 0) != "/tmp" {
+			t.Errorf("%s has no /tmp that it may write, where a reconciliation keeps the bill", service)
+		}
 		for _, name := range at(s, "secrets").([]any) {
 			if secrets[name.(string)] == nil {
 				t.Errorf("%s wants the secret %s, which there is not", service, name)
@@ -166,6 +186,9 @@ func TestConfigurationOfKubernetes(t *testing.T) {
 			}
 		}
 		c := configured(t, file, text, env)
+		if !writesTo(pod, "/tmp") {
+			t.Errorf("%s: the pod has no /tmp that it may write, where a reconciliation keeps the bill", file)
+		}
 		port := at(pod, "containers", 0, "ports", 0, "containerPort")
 		if c.Listen != fmt.Sprint(":", port) {
 			t.Errorf("%s: listens on %s; the container's port is %v", file, c.Listen, port)
