@@ -213,6 +213,11 @@ func merchantPutCommand() *cobra.Command {
 		if wanted.Sign != nil {
 			setSign(wanted.Sign)
 		}
+		for _, name := range []string{"serial", "params", "header"} {
+			if wanted.Sign == nil && f.Lookup(name).Value.String() != "" {
+				return wrong{fmt.Errorf("--%s needs --scheme: the merchant has no signature of its own", name)}
+			}
+		}
 		if key != "" {
 			if wanted.Sign == nil {
 				return wrong{errors.New("a secret needs --scheme")}

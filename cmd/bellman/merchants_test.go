@@ -115,3 +115,22 @@ func TestGeneratedSecretIsShown(t *testing.T) {
 		}
 	}
 }
+
+// A flag of a signature that the merchant does not have is refused. Without that the command would
+// say that it has put the merchant, and nothing would be signed as asked.
+func TestFlagsOfNoSignature(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			t.Errorf("%s: want the merchant to be read, and not changed", r.Method)
+		}
+		fmt.Fprint(w, `{"merchant_no": "M1", "notify_url": "https://m.example/n", "version": "1"}`)
+	}))
+	defer server.Close()
+	for _, flag := range []string{"--serial", "--params", "--header"} {
+		r := run(t, "merchants", "put", "M1", flag, "order=given", "--server", server.URL)
+		if want := flag + " needs --scheme"; r.status != 2 || !strings.Contains(r.errors, want) {
+			t.Errorf("status %d, %s; want 2 and %q", r.status, r.errors, want)
+		}
+	}
+}
