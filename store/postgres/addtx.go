@@ -90,7 +90,9 @@ func (t single) run(ctx context.Context, s *sqlstore.Statement) error {
 		if err != nil {
 			return err
 		}
-		s.Affected, err = result.RowsAffected()
+		if s.Affected, err = result.RowsAffected(); err == nil && s.Want != 0 && s.Affected != s.Want {
+			err = sqlstore.ErrRaced
+		}
 		return err
 	}
 	rows, err := t.tx.QueryContext(ctx, text, args...)

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
 // A caller's transaction has no NOTIFY. For NOTIFY PostgreSQL holds a lock of the whole server
@@ -45,6 +48,40 @@ func TestNoNotify(t *testing.T) {
 	for _, text := range seen.texts {
 		if strings.Contains(strings.ToLower(text), "notify") {
 			t.Errorf("AddTx sent %s; want no NOTIFY", text)
+		}
+	}
+}
+
+// A statement in a caller's transaction that affects another number of rows than it wants is raced,
+// whichever driver the caller uses.
+func TestRowsThatACallersStatementWants(t *testing.T) {
+	ctx, url := t.Context(), newDatabase(t)
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	ofPgx, err := conn.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofSQL, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ofSQL.Rollback()
+	for name, tx := range map[string]sqlstore.Sender{"pgx": pipelined{ofPgx}, "database/sql": single{ofSQL}} {
+		for _, want := range []int64{0, 1, 2} {
+			s := &sqlstore.Statement{Name: "one row", Text: "SELECT 1", Want: want}
+			err := tx.Send(ctx, s)
+			if raced := errors.Is(err, sqlstore.ErrRaced); raced != (want == 2) || err != nil && !raced || s.Affected != 1 {
+				t.Errorf("%s: a statement that wants %d rows and affects one: %v, Affected %d; want ErrRaced only if it wants two", name, want, err, s.Affected)
+			}
 		}
 	}
 }
