@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +28,7 @@ var noticeAnswerFields = []field[NoticeAnswer]{
 
 var noticeFields = []field[Notice]{
 	{name: "verify", read: readVerify},
-	{name: "items", set: func(to *Notice, s string) error { return filled(&to.Items, s) }},
+	{name: "items", set: func(to *Notice, s string) error { return dotted(&to.Items, s) }},
 	{name: "order", set: func(to *Notice, s string) error { return compiled(&to.Order, s, rule.CompileValue) }},
 	{name: "state", set: func(to *Notice, s string) error { return compiled(&to.State, s, states.CompileQueryValue) }},
 	{name: "states", read: func(r *reader, path string, n ast.Node, to *Notice) {
@@ -38,6 +40,15 @@ var noticeFields = []field[Notice]{
 	{name: "answer.refused", read: func(r *reader, path string, n ast.Node, to *Notice) {
 		fill(r, n, path, noticeAnswerFields, &to.Refused)
 	}},
+}
+
+// dotted reads names of fields with dots between them.
+func dotted(to *string, s string) error {
+	if slices.Contains(strings.Split(s, "."), "") {
+		return fmt.Errorf("%.40q: a name is empty: want names with one dot between them, such as data.items", s)
+	}
+	*to = s
+	return nil
 }
 
 // readVerify reads who signs a gateway's notices. Secrets outside the file are tried out in

@@ -42,6 +42,18 @@ func TestSecretsOfNotices(t *testing.T) {
 	}
 }
 
+// The place of a notice's items is names with dots between them: with an empty name no notice could
+// be read.
+func TestItemsOfNotices(t *testing.T) {
+	for items, ok := range map[string]bool{"items": true, "data.items": true, "": false, ".": false, "data..items": false, ".items": false, "items.": false} {
+		text := strings.Replace(gated(`{scheme: hmac_sha256, header: X, secrets: [geheim-of-sixteen]}`), "order: json.no", fmt.Sprintf("items: %q, order: json.no", items), 1)
+		_, err := Parse([]byte(text))
+		if (err == nil) != ok || !ok && !strings.Contains(err.Error(), "queues.orders.notice.items: ") {
+			t.Errorf("items %q: %v; want an error of notice.items: %t", items, err, !ok)
+		}
+	}
+}
+
 // Settings that have no effect are warned of, with the line.
 func TestWarnings(t *testing.T) {
 	const (
