@@ -340,3 +340,54 @@ func TestCompletedTaskRepeats(t *testing.T) {
 		})
 	}
 }
+
+// A completion begins the next round of a task while an attempt is in flight. That attempt takes no
+// step of the new round's schedule, and does not move its start.
+func TestCompletedRoundStartsItsSchedule(t *testing.T) {
+	const min = time.Minute
+	for _, tt := range []struct {
+		name   string
+		resent time.Duration // when a person asks for an attempt; 0: never
+		at     time.Duration // of the completion, during an attempt
+		answer func(*bellman.Task, int) bellman.Verdict
+		want   []time.Duration // the attempts
+	}{
+		{"the schedule's attempt", 0, time.Second, refuse, []time.Duration{0, 10*min + time.Second, 11*min + time.Second}},
+		{"a manual attempt", 10 * time.Second, 11 * time.Second, refuse, []time.Duration{0, 10 * time.Second, 10*min + 11*time.Second, 11*min + 11*time.Second}},
+		{"an attempt that is accepted", 0, time.Second, accept, []time.Duration{0, 10*min + time.Second}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				kept, r := memory.New(), &receiver{answer: func(task *bellman.Task, number int) bellman.Verdict {
+					time.Sleep(2 * time.Second)
+					return tt.answer(task, number)
+				}}
+				e, stop := run(t, kept, engine.Queue{Name: "q", Handler: r, Schedule: "0s, 1m, 1h"})
+				defer stop()
+				start := time.Now()
+				id := add(t, e, &bellman.Task{Queue: "q", Repeat: "10m"})
+				if tt.resent > 0 {
+					time.Sleep(tt.resent)
+					if _, err := e.Resend(t.Context(), id, engine.ResendOnce, by); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(tt.at - time.Since(start))
+				if _, err := e.Complete(t.Context(), id, bellman.Completion{}, by); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Until(start.Add(15 * min)))
+				var got []time.Duration
+				for _, at := range r.times() {
+					got = append(got, at.Sub(start))
+				}
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("attempts after %v; want %v", got, tt.want)
+				}
+				if log := attempts(t, kept, id); len(log) != len(tt.want) {
+					t.Errorf("%d attempts in the log; want %d", len(log), len(tt.want))
+				}
+			})
+		})
+	}
+}

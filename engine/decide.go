@@ -131,6 +131,7 @@ func end(st bellman.Status, state bellman.State, reason string, now time.Time) b
 //	ended by a caller    → not at all: a decided task stays decided. A Latecomer decides what follows
 //	data was changed     → not at all, because it is about other data; the next attempt is due now
 //	schedule restarted   → if the task goes on, data and follow-ups; otherwise not at all
+//	next round begun     → data and follow-ups: the attempt belongs to the round before
 //	moved to a due time  → fully, except the due time
 //	manual attempt asked → fully, for the status under it; the manual attempt is still to come
 //	settle asked         → fully: this attempt was the one asked for
@@ -154,6 +155,12 @@ func merge(t, seen *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *sch
 		if v.Next != bellman.Again {
 			return logged, false
 		}
+		if v.Data != nil {
+			logged.Data = v.Data
+		}
+		return logged, true
+	}
+	if t.Repeat != "" && t.Began.UnixMilli() != seen.Began.UnixMilli() { // stores keep milliseconds
 		if v.Data != nil {
 			logged.Data = v.Data
 		}
