@@ -27,6 +27,7 @@ type response struct {
 	holder
 	status int    // 0 before the first byte
 	from   string // the caller's address
+	part   bool   // a part of the request is outside the limits of its key
 }
 
 func (w *response) WriteHeader(status int) {
@@ -165,8 +166,8 @@ func (a *API) guard(op *huma.Operation, serve func(*response, *http.Request)) ht
 // within the limits of its key; if not, that is recorded here.
 func (a *API) serve(w *response, r *http.Request, handle func(*response, *http.Request)) {
 	handle(w, r)
-	if w.status == http.StatusForbidden {
-		a.recordRefused(r, w.who, w.status)
+	if w.part || w.status == http.StatusForbidden {
+		a.recordRefused(r, w.who, http.StatusForbidden)
 	}
 }
 

@@ -242,6 +242,7 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 		all[i].PutMerchant, all[i].Wrong, unread[i] = merchantChecker.read(data, fmt.Sprintf("body.merchants[%d]", i), "")
 		if unread[i] == nil {
 			unread[i] = in.checkMerchant(all[i].MerchantNo, true)
+			in.refusesPart(unread[i])
 		}
 		if unread[i] != nil {
 			all[i].Wrong = []bellman.FieldError{{Problem: unread[i].Detail}}

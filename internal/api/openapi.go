@@ -106,20 +106,30 @@ func (a *API) viaHuma(w *response, r *http.Request, op *huma.Operation, handle f
 // parameters with it.
 type Caller struct {
 	holder
-	from    string
-	foreign bool // a page of another site makes the request
+	from     string
+	foreign  bool // a page of another site makes the request
+	response *response
 }
 
 // Resolve is called by huma, as the last of its checks.
 func (c *Caller) Resolve(ctx huma.Context) []error {
 	r, w := humago.Unwrap(ctx)
-	c.holder, c.from = w.(*response).holder, w.(*response).from
+	c.response = w.(*response)
+	c.holder, c.from = c.response.holder, c.response.from
 	c.foreign = foreign(r)
 	var errs []error
 	for _, f := range queryFaults(r, ctx.Operation().Parameters...) {
 		errs = append(errs, &huma.ErrorDetail{Location: f.Location, Message: f.Message})
 	}
 	return errs
+}
+
+// refusesPart notes that a part of the request is refused, if the reason is the limits of its key.
+// The other parts are answered, so that the answer as a whole does not show it.
+func (c *Caller) refusesPart(p *client.Problem) {
+	if p != nil && p.Status == http.StatusForbidden {
+		c.response.part = true
+	}
 }
 
 func (c *Caller) by(reason string) bellman.By {

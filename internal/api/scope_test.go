@@ -273,14 +273,18 @@ func TestScopeRefusalsAreRecorded(t *testing.T) {
 		{"pay", "GET", "/v1/queues/told/keys/told-M1", "", "refused GET /v1/queues/{queue}/keys/{key}"},
 		{"pay", "GET", "/v1/events?queue=told", "", "refused GET /v1/events"},
 		{"ops", "POST", "/v1/orders/M2/1/complete", `{"outcome":"PAID"}`, "refused POST /v1/orders/{merchant_no}/{order_no}/complete"},
+		{"M*", "POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1"},{"merchant_no":"X9","order_no":"1"},{"merchant_no":"X9","order_no":"2"}]}`, "refused POST /v1/orders/settle"},
+		{"M1", "POST", "/v1/merchants/batch", `{"merchants":[{"merchant_no":"X9"},{"merchant_no":"M1"}]}`, "refused POST /v1/merchants/batch"},
 		{"M1", "GET", "/v1/stats", "", "refused GET /v1/stats"},
 		{"shop", "GET", "/v1/tasks", "", "refused GET /v1/tasks"},
 		{"shop-M1", "POST", "/v1/tasks", `{"queue":"pay","url":"http://m/n","merchant_no":"M1"}`, ""},
 		{"M1", "GET", "/v1/tasks/{pay-M1}", "", ""},
+		{"M*", "POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1"},{"merchant_no":"M1","order_no":"none"}]}`, ""},
+		{"M1", "POST", "/v1/merchants/batch", `{"merchants":[{"merchant_no":"M1"}]}`, ""},
 		{"M1", "GET", "/v1/queues/pay/keys/pay-X9", "", ""}, // answered as one that does not exist
 	} {
 		var got []string
-		m, ids := market(t, Options{Record: func(_ context.Context, a store.Audit) error {
+		m, ids := market(t, Options{Merchants: &scopedDesk{numbers: []string{"M1"}}, Record: func(_ context.Context, a store.Audit) error {
 			got = append(got, a.Who+" "+a.Action+" "+a.Target)
 			return nil
 		}})

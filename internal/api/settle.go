@@ -63,6 +63,7 @@ func (a *API) settleOrders(ctx context.Context, in *struct {
 	out := client.SettledOrders{Results: make([]client.SettledOrder, len(all))}
 	for i := range all {
 		out.Results[i] = a.settled(ctx, &in.holder, &all[i], settled)
+		in.refusesPart(out.Results[i].Error)
 	}
 	return ok(out)
 }
