@@ -27,8 +27,8 @@ type Options struct {
 	// Retries is how often a failed call is repeated; 0: never. A call is repeated after 429. After
 	// 502, 503, 504 or a failed connection it is repeated only if a repetition changes nothing:
 	// reads, PUT and DELETE, and creates whose tasks all have keys. The pauses grow from a tenth of
-	// a second, and are at least Retry-After; the context ends them. Streams of events are not
-	// repeated.
+	// a second, and are at least Retry-After; the context ends them. If Retry-After is longer than
+	// a minute, the error is returned at once. Streams of events are not repeated.
 	Retries int
 }
 
@@ -39,6 +39,9 @@ type Client struct {
 	http    *http.Client
 	retries int
 }
+
+// maxRetryAfter is the longest Retry-After that a repetition waits for.
+const maxRetryAfter = time.Minute
 
 // maxAnswer bounds the size of an answer. The largest answer is a batch of tasks. A longer answer
 // is an error.
@@ -70,6 +73,9 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 		pause := min(100*time.Millisecond<<min(tried, 10), 5*time.Second)
 		pause = pause/2 + rand.N(pause/2)
 		if p, is := errors.AsType[*Problem](err); is {
+			if p.RetryAfter > maxRetryAfter {
+				return status, err
+			}
 			pause = max(pause, p.RetryAfter)
 		}
 		select {

@@ -106,7 +106,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// Pauses between retries grow, and are at least as long as Retry-After. The context ends them.
+// Pauses between retries grow, and are at least as long as Retry-After, which is waited for up to a
+// minute.
 func TestRetryPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &answers{status: []int{503}}
@@ -137,6 +138,20 @@ func TestRetryPauses(t *testing.T) {
 			t.Errorf("requests at %v, then %v; want the retry after 7 s", a.at, err)
 		}
 	})
+	for after, asked := range map[string]int{"60": 2, "61": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &answers{status: []int{503, 200}, header: http.Header{"Retry-After": {after}}}
+			c, err := client.New(client.Options{HTTP: &http.Client{Transport: a}, Retries: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun := time.Now()
+			_, err = c.Queues(t.Context())
+			if len(a.at) != asked || (err == nil) != (asked == 2) || asked == 1 && (client.StatusOf(err) != 503 || time.Since(begun) > 0) {
+				t.Errorf("Retry-After %s: requests at %v, then %v after %v; want %d, and if it is one, its error at once", after, a.at, err, time.Since(begun), asked)
+			}
+		})
+	}
 }
 
 // A request that cannot be made, or whose answer is not understood, would fail again: the error is

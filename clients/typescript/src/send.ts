@@ -10,11 +10,14 @@ export interface Options {
   key?: string;
   /** For one try, from the request to the last byte, in milliseconds; default 30,000. A call that settles has a minute more. */
   timeoutMs?: number;
-  /** How often a call is made again after it failed; default 3. Only what cannot be done twice by that is repeated. */
+  /** How often a call is made again after it failed; default 3. Only what cannot be done twice by that is repeated. A Retry-After of more than a minute is not waited for. */
   retries?: number;
   /** Default: globalThis.fetch. */
   fetch?: (request: Request) => Promise<Response>;
 }
+
+/** The longest Retry-After that is waited for, in milliseconds. */
+const longestRetryAfter = 60_000;
 
 /** What the server answered when it refused: a problem document (RFC 9457). */
 export class BellmanError extends Error {
@@ -60,7 +63,7 @@ export function send(options: Options, stream: boolean): (request: Request) => P
         const text = await response.text();
         if (response.ok) return new Response(text || null, response);
         const refusal = refused(response, text);
-        if (tried >= retries || !(refusal.status === 429 || (safe && [502, 503, 504].includes(refusal.status)))) throw refusal;
+        if (tried >= retries || refusal.retryAfterMs > longestRetryAfter || !(refusal.status === 429 || (safe && [502, 503, 504].includes(refusal.status)))) throw refusal;
         pause = Math.max(pause, refusal.retryAfterMs);
       } catch (err) {
         if (err instanceof BellmanError || request.signal.aborted || !safe || tried >= retries) throw err;

@@ -74,6 +74,12 @@ test("Retry-After is waited for", async (t) => {
   assert.equal((await answer).response.status, 200);
 });
 
+test("a Retry-After of more than a minute is not waited for", async () => {
+  const { bellman, asked } = facing(busy(503, { "Retry-After": "61" }), Response.json({ id: "x" }));
+  await assert.rejects(bellman.task("x"), (err: unknown) => err instanceof BellmanError && err.status === 503 && err.retryAfterMs === 61_000);
+  assert.equal(asked.length, 1);
+});
+
 test("a proxy's words are the detail", async () => {
   const { bellman } = facing(new Response("<html>teapot</html>", { status: 418 }));
   await assert.rejects(bellman.task("x"), /^BellmanError: 418 .*<html>teapot/);

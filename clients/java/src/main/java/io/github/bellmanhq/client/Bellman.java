@@ -29,9 +29,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
  * Calls a bellman server. It is safe for use by many threads, and keeps connections: make one, and keep it.
  *
  * <p>A call is made again after 429, and, where that cannot do anything twice, after 502, 503, 504 and after a connection
- * that broke: what reads, PUT, DELETE, and creating tasks with keys. Other calls throw at once.
+ * that broke: what reads, PUT, DELETE, and creating tasks with keys. Other calls throw at once, and so does an answer with
+ * a Retry-After of more than a minute.
  */
 public final class Bellman extends Operations {
+    private static final Duration LONGEST_RETRY_AFTER = Duration.ofMinutes(1); // that is waited for
+
     private final URI server;
     private final String key;
     private final HttpClient http;
@@ -170,7 +173,7 @@ public final class Bellman extends Operations {
                 if (status < 300) return response;
                 var refusal = refusal(response, response.body());
                 boolean again = status == 429 || repeatable && (status == 502 || status == 503 || status == 504);
-                if (tried >= retries || !again) throw refusal;
+                if (tried >= retries || !again || refusal.retryAfter().compareTo(LONGEST_RETRY_AFTER) > 0) throw refusal;
                 if (refusal.retryAfter().compareTo(pause) > 0) pause = refusal.retryAfter();
             } catch (IOException e) {
                 if (tried >= retries || !repeatable) throw new UncheckedIOException(e);
@@ -233,7 +236,7 @@ public final class Bellman extends Operations {
         } catch (IllegalArgumentException notOurs) { // of a proxy perhaps: its words are the detail
             problem = new Problem(status, "unexpected answer", text.substring(0, Math.min(text.length(), 600)).strip(), List.of(), null, null);
         }
-        var after = response.headers().firstValue("Retry-After").filter(s -> s.matches("\\d{1,6}")).map(s -> Duration.ofSeconds(Long.parseLong(s)));
+        var after = response.headers().firstValue("Retry-After").filter(s -> s.matches("\\d{1,9}")).map(s -> Duration.ofSeconds(Long.parseLong(s)));
         return new BellmanException(problem, after.orElse(Duration.ZERO));
     }
 

@@ -236,6 +236,15 @@ final class Check {
             refused(() -> Bellman.at(s.address()).retries(0).build().listQueues(), BellmanException.class);
             same(b.listQueues().queues(), List.of());
         }
+        int[] tries = {0};
+        try (var s = new Fake(request -> {
+            tries[0]++;
+            return new Reply(503, "{\"title\":\"Busy\",\"status\":503}", "61");
+        })) {
+            var e = refused(() -> Bellman.at(s.address()).build().listQueues(), BellmanException.class);
+            same(e.retryAfter(), Duration.ofSeconds(61));
+            same(tries[0], 1); // more than a minute is not waited for
+        }
         try (var s = new Fake(request -> new Reply(502, "<html>bad gateway</html>"))) {
             var e = refused(() -> Bellman.at(s.address()).retries(0).build().stats(), BellmanException.class);
             same(e.problem().detail(), "<html>bad gateway</html>");
@@ -295,7 +304,12 @@ final class Check {
         void run() throws Exception;
     }
 
-    record Reply(int status, String body) {}
+    /** An answer; retryAfter is null if it has no such header. */
+    record Reply(int status, String body, String retryAfter) {
+        Reply(int status, String body) {
+            this(status, body, null);
+        }
+    }
 
     interface Answering {
         Reply answer(String request) throws Exception;
@@ -314,6 +328,7 @@ final class Check {
                     var reply = with.answer(exchange.getRequestMethod() + " " + exchange.getRequestURI());
                     byte[] body = reply.body().getBytes(UTF_8);
                     if (reply.status() == 301) exchange.getResponseHeaders().set("Location", "/elsewhere");
+                    if (reply.retryAfter() != null) exchange.getResponseHeaders().set("Retry-After", reply.retryAfter());
                     exchange.sendResponseHeaders(reply.status(), body.length);
                     exchange.getResponseBody().write(body);
                 } catch (Exception stopped) {
