@@ -28,7 +28,9 @@ type Options struct {
 	// 502, 503, 504 or a failed connection it is repeated only if a repetition changes nothing:
 	// reads, PUT and DELETE, and creates whose tasks all have keys. The pauses grow from a tenth of
 	// a second, and are at least Retry-After; the context ends them. If Retry-After is longer than
-	// a minute, the error is returned at once. Streams of events are not repeated.
+	// a minute, the error is returned at once. Streams of events are not repeated. If the answer of
+	// a successful try was lost, its repetition may return 404 for a DELETE, and 409 for a PUT with
+	// a Version.
 	Retries int
 }
 

@@ -10,7 +10,7 @@ export interface Options {
   key?: string;
   /** For one try, from the request to the last byte, in milliseconds; default 30,000. A call that settles has a minute more. */
   timeoutMs?: number;
-  /** How often a call is made again after it failed; default 3. Only what cannot be done twice by that is repeated. A Retry-After of more than a minute is not waited for. */
+  /** How often a call is made again after it failed; default 3. Only what cannot be done twice by that is repeated. A Retry-After of more than a minute is not waited for. If the answer of a successful try was lost, its repetition may throw 404 for a DELETE, and 409 for a PUT with a version. */
   retries?: number;
   /** Default: globalThis.fetch. */
   fetch?: (request: Request) => Promise<Response>;

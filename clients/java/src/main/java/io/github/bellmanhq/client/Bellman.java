@@ -30,7 +30,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
  *
  * <p>A call is made again after 429, and, where that cannot do anything twice, after 502, 503, 504 and after a connection
  * that broke: what reads, PUT, DELETE, and creating tasks with keys. Other calls throw at once, and so does an answer with
- * a Retry-After of more than a minute.
+ * a Retry-After of more than a minute. If the answer of a successful try was lost, its repetition may throw 404 for a
+ * DELETE, and 409 for a PUT with a version.
  */
 public final class Bellman extends Operations {
     private static final Duration LONGEST_RETRY_AFTER = Duration.ofMinutes(1); // that is waited for
