@@ -26,9 +26,15 @@ func read(t testing.TB, file string) string {
 }
 
 // documents reads a file of YAML documents.
-func documents(t *testing.T, file string) (all []map[string]any) {
+func documents(t *testing.T, file string) []map[string]any {
 	t.Helper()
-	for d := yaml.NewDecoder(strings.NewReader(read(t, file))); ; {
+	return parsed(t, file, read(t, file))
+}
+
+// parsed reads the text of a file of YAML documents.
+func parsed(t *testing.T, file, text string) (all []map[string]any) {
+	t.Helper()
+	for d := yaml.NewDecoder(strings.NewReader(text)); ; {
 		var one map[string]any
 		err := d.Decode(&one)
 		if errors.Is(err, io.EOF) {
@@ -207,6 +213,52 @@ func TestConfigurationOfKubernetes(t *testing.T) {
 	for _, r := range at(documents(t, "kubernetes/kustomization.yaml")[0], "resources").([]any) {
 		if _, err := os.Stat(filepath.Join("kubernetes", r.(string))); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// noticesOff is a line about notices.listen, which is a comment as long as no notices are wanted.
+var noticesOff = regexp.MustCompile(`(?m)^( *)# ((?:- .*)?notices\b.*)$`)
+
+// withNotices returns the documents of a file in which these lines are no comments.
+func withNotices(t *testing.T, file string) (text string, all []map[string]any) {
+	t.Helper()
+	off := read(t, file)
+	text = noticesOff.ReplaceAllString(off, "$1$2")
+	if text == off {
+		t.Errorf("%s has no line about notices", file)
+	}
+	return text, parsed(t, file, text)
+}
+
+// Whoever wants notices takes a # away in each file. The lines then lead to the port of
+// notices.listen.
+func TestPortOfNotices(t *testing.T) {
+	_, maps := withNotices(t, "kubernetes/configmap.yaml")
+	text, _ := at(maps[0], "data", "bellman.yaml").(string)
+	listen := configured(t, "kubernetes/configmap.yaml", text, nil).Notices.Listen
+	for _, file := range []string{"kubernetes/deployment.yaml", "kubernetes/embedded.yaml"} {
+		_, sets := withNotices(t, file)
+		port := at(sets[0], "spec", "template", "spec", "containers", 0, "ports", 1)
+		if at(port, "name") != "notices" || fmt.Sprint(":", at(port, "containerPort")) != listen {
+			t.Errorf("%s: the second port is %v; want notices at %s", file, port, listen)
+		}
+	}
+	_, services := withNotices(t, "kubernetes/service.yaml")
+	if port := at(services[0], "spec", "ports", 1); at(port, "name") != "notices" || at(port, "targetPort") != "notices" {
+		t.Errorf("kubernetes/service.yaml: the second port is %v; want notices", port)
+	}
+	_, policies := withNotices(t, "kubernetes/network.yaml")
+	if port := at(policies[0], "spec", "ingress", 0, "ports", 1, "port"); port != "notices" {
+		t.Errorf("kubernetes/network.yaml: the second port is %v; want notices", port)
+	}
+
+	text, _ = withNotices(t, "docker/bellman.yaml")
+	listen = configured(t, "docker/bellman.yaml", text, nil).Notices.Listen
+	_, composes := withNotices(t, "docker/compose.yaml")
+	for _, service := range []string{"bellman-1", "bellman-2"} {
+		if port, _ := at(composes[0], "services", service, "ports", 1).(string); listen == "" || !strings.HasSuffix(port, listen) {
+			t.Errorf("docker/compose.yaml: the second port of %s is %q; want %s of the container", service, port, listen)
 		}
 	}
 }
