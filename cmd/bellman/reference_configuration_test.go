@@ -37,6 +37,7 @@ func configurationPage(p *sheet) {
 		{"queues.NAME.sign.params", "queues: {q: {sign: {params: {%}}}}", []string{"queues.told.sign.params."}, nil},
 		{"queues.NAME.query, close, reverse and request", "queues: {q: {kind: order, query: {%}}}", []string{"queues.orders.query."}, nil},
 		{"queues.NAME.then", "queues: {q: {kind: order, then: {%}}}", []string{"queues.orders.then."}, nil},
+		{"queues.NAME.then of a queue of refunds and transfers", "queues: {q: {kind: poll, then: {%}}}", []string{"queues.refunds.then.", "queues.orders.then."}, nil},
 		{"queues.NAME.then.DECISION", "queues: {q: {kind: order, then: {PAID: {%}}}}", []string{"queues.orders.then.duplicate_payment.", "queues.orders.then.late_payment."}, nil},
 		{"queues.NAME.then.template", "queues: {q: {kind: order, then: {template: {%}}}}", []string{"queues.orders.then.duplicate_payment.template."}, nil},
 		{"queues.NAME.channel: WeChat Pay", "queues: {q: {kind: poll, channel: {kind: wechatpay, %}}}", []string{"queues.wechat.channel.", "queues.wechat-transfers.channel."}, nil},
@@ -45,6 +46,7 @@ func configurationPage(p *sheet) {
 		{"queues.NAME.channel: UnionPay", "queues: {q: {kind: poll, channel: {kind: unionpay, %}}}", []string{"queues.unionpay.channel.", "queues.wechat-transfers.channel."}, nil},
 		{"queues.NAME.channel: Stripe", "queues: {q: {kind: poll, channel: {kind: stripe, %}}}", []string{"queues.stripe.channel.", "queues.wechat-transfers.channel."}, nil},
 		{"queues.NAME.channel: Antom", "queues: {q: {kind: poll, channel: {kind: antom, %}}}", []string{"queues.antom.channel.", "queues.wechat-transfers.channel."}, nil},
+		{"queues.NAME.channel: a registered account", "queues: {q: {kind: poll, channel: {account: a, %}}}", []string{"queues.shops.channel.", "queues.wechat-transfers.channel."}, nil},
 		{"connections: brokers", "connections: {c: {%}}", []string{"connections.main.", "connections.bus."}, nil},
 		{"sources: messages that become tasks", "sources: [{%}]", []string{"sources."}, nil},
 		{"sources[].bind", "sources: [{bind: [{%}]}]", []string{"sources.bind."}, nil},
@@ -77,8 +79,8 @@ func configurationPage(p *sheet) {
 					says = cmp.Or(says, comments[in+name])
 				}
 				_, values, _ := strings.Cut(problem(s.yaml, name, `"\x01?"`), ": want ")
-				if values == "it once" { // in this case, the kind of the channel is in the section's own line
-					values = "wechatpay, alipay, wechatpay_v2, unionpay, stripe, antom or program"
+				if values == "it once" { // the field is in the section's own line
+					values = map[string]string{"kind": "wechatpay, alipay, wechatpay_v2, unionpay, stripe, antom or program"}[name]
 				}
 				if strings.HasPrefix(values, brokers.Kinds[0].Server) {
 					values = servers() // a list of forms needs no translation
