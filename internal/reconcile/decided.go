@@ -205,7 +205,8 @@ func (q *Queue) accountOf(name, alias string, w *order.Watch) string {
 
 // pay adds what the life of an order says about its payment. If the channel said no time of it, the
 // order is only missed in a bill if it was created on the day of its decision or on the day before:
-// these are the bills that a comparison has.
+// these are the bills that a comparison has. A late payment came after the decision: without a time
+// of its own it is never missed.
 func pay(d *bill.Decided, life *order.Life, created time.Time) {
 	reversed := life.State == order.Revoked.String() && life.Close == order.CloseRefunded.String()
 	reading, err := order.ParseReading(cmp.Or(life.Late, life.State))
@@ -229,7 +230,7 @@ func pay(d *bill.Decided, life *order.Life, created time.Time) {
 	}
 	if at, err := time.Parse(time.RFC3339, taken.PaidAt); err == nil {
 		d.PaidAt = at.UTC()
-	} else if !reversed && life.DecidedAt != 0 {
+	} else if !reversed && life.Late == "" && life.DecidedAt != 0 {
 		decided := time.UnixMilli(life.DecidedAt).UTC()
 		of := decided.Add(edge).In(bill.Zone) // the day whose comparison reports the order
 		if !created.Before(time.Date(of.Year(), of.Month(), of.Day()-1, 0, 0, 0, 0, bill.Zone)) {

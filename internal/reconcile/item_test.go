@@ -145,6 +145,8 @@ func TestPay(t *testing.T) {
 			bill.Decided{State: "PAID", Paid: true, Amount: 100, Currency: "CNY"}},
 		"no time, created just then": {order.Life{State: "PAID", DecidedAt: noon.UnixMilli()}, time.Date(2026, 11, 19, 16, 0, 0, 0, time.UTC),
 			bill.Decided{State: "PAID", Paid: true, Amount: 100, Currency: "CNY", PaidAt: noon}},
+		"late, no time": {order.Life{State: "CLOSED", Late: "PAID", DecidedAt: noon.UnixMilli(), Taken: json.RawMessage(`{"transaction_id":"T1","amount":90,"currency":"CNY"}`)}, noon,
+			bill.Decided{State: "PAID", Paid: true, Amount: 90, Currency: "CNY", TransactionID: "T1"}},
 		"no time at all": {order.Life{State: "PAID"}, noon, bill.Decided{State: "PAID", Paid: true, Amount: 100, Currency: "CNY"}},
 		"no amount, another currency": {order.Life{State: "PAID", Taken: json.RawMessage(`{"amount":0,"currency":"USD","transaction_id":1}`)}, noon,
 			bill.Decided{State: "PAID", Paid: true, Amount: 100, Currency: "CNY"}},
