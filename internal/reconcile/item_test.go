@@ -109,13 +109,15 @@ func TestAccepted(t *testing.T) {
 		finished time.Time
 		want     time.Time
 	}{
-		"requested":              {poll.Ask{}, poll.Life{Requests: 1, RequestAt: night.UnixMilli()}, night.Add(-time.Hour), night.AddDate(0, 0, 3), night},
+		"requested":              {poll.Ask{}, poll.Life{Requests: 1, FirstAt: night.UnixMilli(), RequestAt: night.UnixMilli()}, night.Add(-time.Hour), night.AddDate(0, 0, 3), night},
+		"requested until night":  {poll.Ask{}, poll.Life{Requests: 2, FirstAt: night.Add(-24 * time.Hour).UnixMilli(), RequestAt: night.UnixMilli()}, night, time.Time{}, night},
+		"in doubt for days":      {poll.Ask{}, poll.Life{Requests: 1, FirstAt: night.Add(-25 * time.Hour).UnixMilli(), RequestAt: night.UnixMilli()}, night, time.Time{}, time.Time{}},
 		"one day":                {poll.Ask{Created: night}, poll.Life{}, night, night.Add(23 * time.Hour), night},
 		"one day, as added":      {poll.Ask{}, poll.Life{}, night, night.Add(time.Hour), night},
 		"the next day":           {poll.Ask{Created: night}, poll.Life{}, night, night.Add(24 * time.Hour), time.Time{}},
 		"one day in UTC alone":   {poll.Ask{Created: night.Add(-time.Hour)}, poll.Life{}, night, night, time.Time{}},
 		"nobody knows when":      {poll.Ask{Created: night}, poll.Life{}, night, time.Time{}, time.Time{}},
-		"requested, not created": {poll.Ask{Created: night.AddDate(0, 0, -9)}, poll.Life{Requests: 2, RequestAt: night.UnixMilli()}, night, time.Time{}, night},
+		"requested, not created": {poll.Ask{Created: night.AddDate(0, 0, -9)}, poll.Life{Requests: 2, FirstAt: night.UnixMilli(), RequestAt: night.UnixMilli()}, night, time.Time{}, night},
 	} {
 		task := &bellman.Task{ID: bellman.FirstID(tt.added)}
 		if got := accepted(task, &tt.ask, &tt.life, tt.finished); !got.Equal(tt.want) {

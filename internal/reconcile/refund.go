@@ -61,11 +61,17 @@ func (r *Runs) polled(q *Queue, t *bellman.Task) (d bill.Decided, ok bool, err e
 
 // accepted returns when the channel accepted a refund, as far as bellman knows; zero: it does not.
 // A bill has a refund on the day of its acceptance. Bellman knows when it asked for the refund
-// itself. Of one that somebody else asked for it knows the day only if the refund was added to
-// bellman and finished on the same day.
+// itself: a stop in the middle of a request leaves open when it arrived, and over days nobody knows
+// whose bill has it. Of one that somebody else asked for it knows the day only if the refund was
+// added to bellman and finished on the same day.
 func accepted(t *bellman.Task, ask *poll.Ask, life *poll.Life, finished time.Time) time.Time {
 	if life.Requests > 0 {
-		return time.UnixMilli(life.RequestAt).UTC()
+		last := time.UnixMilli(life.RequestAt).UTC()
+		of := last.Add(edge).In(bill.Zone) // the day whose comparison reports the refund: it has the bill of the day before, too
+		if time.UnixMilli(life.FirstAt).Before(time.Date(of.Year(), of.Month(), of.Day()-1, 0, 0, 0, 0, bill.Zone)) {
+			return time.Time{}
+		}
+		return last
 	}
 	created := ask.Created
 	if created.IsZero() {
