@@ -14,7 +14,12 @@ import (
 // https://pay.weixin.qq.com/docs/merchant/products/bill-download/format-fundflow.html
 //
 // The bill states what reached the account: if a coupon was taken off, less than the order's
-// amount. No column says whose bill it is. A refund names itself (业务凭证号), and not its order: see
+// amount. The money of a refund leaves when the refund is accepted. If it comes back because the
+// refund was closed (退款关闭), the bill of that day has a second line, which is yielded as a refund
+// that failed. That this line has the refund's number as 业务凭证号 could not be confirmed; one with
+// another number says nothing.
+//
+// No column says whose bill it is. A refund names itself (业务凭证号), and not its order: see
 // [Options.Received]. That 业务凭证号 is the order's number for payments and the refund's for refunds is
 // what published examples show; WeChat Pay says "usually".
 func ReadWeChatFundFlow(r io.Reader) iter.Seq2[Line, error] {
@@ -65,6 +70,9 @@ func newFundFlow(t *table) func([]string) (Line, bool, error) {
 			return l, true, nil
 		case "退款支出":
 			l.Kind, l.RefundAmount, l.RefundNo = Refund, n, cell(values, voucher)
+			return l, true, nil
+		case "退款关闭收入":
+			l.Kind, l.RefundAmount, l.RefundNo, l.Failed = Refund, n, cell(values, voucher), true
 			return l, true, nil
 		}
 		return Line{}, false, nil
