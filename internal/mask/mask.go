@@ -173,23 +173,53 @@ func (w *walk) member() error {
 	return nil
 }
 
-// secretField finds secret fields in invalid JSON, such as an answer that was cut.
-var secretField = regexp.MustCompile(`"([^"\\]{1,40})"\s*:\s*("(?:[^"\\]|\\.)*(?:"|$)|[0-9.eE+-]+)`)
+// fieldName finds the names of fields in invalid JSON, such as an answer that was cut.
+var fieldName = regexp.MustCompile(`"([^"\\]{1,40})"\s*:\s*`)
 
 // Text masks what looks like a secret in a text that is neither JSON nor a form.
 func Text(s string) (text string, masked bool) {
-	if !strings.Contains(s, `"`) {
+	var out strings.Builder
+	done := 0 // bytes of s that were copied to out, or hidden
+	for _, m := range fieldName.FindAllStringSubmatchIndex(s, -1) {
+		if m[0] < done || !Name(s[m[2]:m[3]]) {
+			continue
+		}
+		if n := valueLen(s[m[1]:]); n > 0 {
+			out.WriteString(s[done:m[1]] + `"` + client.Masked + `"`)
+			done = m[1] + n
+		}
+	}
+	if done == 0 {
 		return s, false
 	}
-	text = secretField.ReplaceAllStringFunc(s, func(field string) string {
-		m := secretField.FindStringSubmatchIndex(field)
-		if !Name(field[m[2]:m[3]]) {
-			return field
+	return out.String() + s[done:], true
+}
+
+// valueLen returns the length of the text, number, object or array with which s begins. One that
+// was cut ends with s. 0: s begins with another value.
+func valueLen(s string) int {
+	if s == "" || !strings.ContainsRune(`"{[`, rune(s[0])) {
+		return len(s) - len(strings.TrimLeft(s, "0123456789.eE+-"))
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quoted && c == '\\':
+			i++
+			continue
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			depth++
+		case c == '}', c == ']':
+			depth--
 		}
-		masked = true
-		return field[:m[4]] + `"` + client.Masked + `"`
-	})
-	return text, masked
+		if depth == 0 && !quoted {
+			return i + 1
+		}
+	}
+	return len(s)
 }
 
 // Headers masks the header of an answer, as [bellman.Attempt] keeps it. A Location is kept without

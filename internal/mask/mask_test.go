@@ -17,6 +17,11 @@ func TestBody(t *testing.T) {
 		{deep, "", strings.Replace(deep, `"t"`, `"***"`, 1)},
 		{"a=1&secret=s&b=2", "application/x-www-form-urlencoded; charset=utf-8", "a=1&secret=***&b=2"},
 		{`{"secret":"cut of`, "", `{"secret":"***"`},
+		{`{"secret":"cut of\`, "", `{"secret":"***"`},
+		{`{"token": {"a":"x}","b":["y"]}, "pin":[1,2], "c":"cut of`, "", `{"token": "***", "pin":"***", "c":"cut of`},
+		{`{"a":[{"token":{"key":"k","b":"cut of`, "", `{"a":[{"token":"***"`},
+		{`{"a":1,"token":`, "", `{"a":1,"token":`},
+		{`said "token": no, and "pin": 12`, "text/plain", `said "token": no, and "pin": "***"`},
 	} {
 		if got := Body(tt.body, tt.media); got != tt.want {
 			t.Errorf("Body(%.200q, %q) = %.200q; want %.200q", tt.body, tt.media, got, tt.want)
