@@ -103,7 +103,9 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil {
-		n.server.log.Error("a notice cannot be received", "queue", queue, "account", account, "err", err)
+		if left, ok := n.limits.account("unread:" + queue).hints.Enter(""); ok {
+			n.server.log.Error("a notice cannot be received", "queue", queue, "account", fmt.Sprintf("%.64s", account), "err", cause.Line(err.Error()), "others", left)
+		}
 		http.Error(w, "the notice cannot be read now", http.StatusServiceUnavailable)
 		return
 	}

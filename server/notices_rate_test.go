@@ -1,9 +1,13 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -100,6 +104,33 @@ func TestForgedNoticesKeepTheLimitsOfManyAccounts(t *testing.T) {
 		}
 		if len(n.of) > maxLimited+1 {
 			t.Errorf("the limits of %d accounts are kept; want %d at most", len(n.of), maxLimited+1)
+		}
+	})
+}
+
+// While the store is away, notices from strangers write one line a second for each queue.
+func TestNoticesThatCannotBeReceivedFillNoLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		n := &notices{server: &Server{log: slog.New(slog.NewTextHandler(&log, nil))}}
+		away := func(_ context.Context, name string) (order.Account[order.Channel], error) {
+			return order.Account[order.Channel]{}, fmt.Errorf("read account %s: %w", name, bellman.ErrUnreachable)
+		}
+		n.set(map[string]*queueReceivers{"shop": {accounts: away, limits: &n.limits}})
+		for range 2 {
+			for i := range 200 {
+				r := httptest.NewRequest(http.MethodPost, "/notices/shop/account", nil)
+				r.SetPathValue("queue", "shop")
+				r.SetPathValue("account", strings.Repeat("x", 10_000)+fmt.Sprint(i))
+				w := httptest.NewRecorder()
+				if n.ServeHTTP(w, r); w.Code != http.StatusServiceUnavailable {
+					t.Fatalf("answered %d %s; want 503", w.Code, w.Body)
+				}
+			}
+			time.Sleep(time.Second)
+		}
+		if lines := strings.Count(log.String(), "\n"); lines != 2 || log.Len() > 2000 || !strings.Contains(log.String(), "others=199") {
+			t.Errorf("%d lines, %d bytes: %.2000s; want 2 short ones, the second after 199 others", lines, log.Len(), &log)
 		}
 	})
 }
