@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -181,14 +182,22 @@ func (s *Server) Run(ctx context.Context) error {
 		<-ctx.Done()
 		ctx, cancel := context.WithTimeout(outlive, drainRequests)
 		defer cancel()
-		s.notices.shutdown(ctx)
-		if err := s.http.Shutdown(ctx); err != nil {
-			s.http.Close()
-		}
+		s.drain(ctx)
 		return nil
 	})
 	g.Go(func() error { return s.broken(ctx) })
 	return g.Wait()
+}
+
+// drain closes both listeners, and waits until their requests are answered or ctx ends. A notice
+// that arrives slowly does not delay the end of the API, nor the other way round.
+func (s *Server) drain(ctx context.Context) {
+	var noticed sync.WaitGroup
+	noticed.Go(func() { s.notices.shutdown(ctx) })
+	if err := s.http.Shutdown(ctx); err != nil {
+		s.http.Close()
+	}
+	noticed.Wait()
 }
 
 // Close closes everything that Open opened. Call it after Run.
