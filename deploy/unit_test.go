@@ -44,7 +44,7 @@ func TestUnit(t *testing.T) {
 		"User":                     "bellman",
 		"Restart":                  "on-failure",
 		"RestartPreventExitStatus": "2",
-		"StateDirectory":           "bellman",
+		"StateDirectory":           "bellman bellman-backups", // a backup must be outside the store's directory
 		"StateDirectoryMode":       "0700",
 		"ProtectSystem":            "strict",
 		"NoNewPrivileges":          "yes",
