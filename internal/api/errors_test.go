@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -276,6 +278,18 @@ var wrongs = []struct {
 	{"GET", "/v1/resends/x", "", 422, []string{"path.id"}},
 	{"POST", "/v1/backup", `{"dir":"copies"}`, 422, []string{"body.dir"}},
 	{"POST", "/v1/backup", `{}`, 422, []string{"body.dir"}},
+}
+
+// A directory in which the server cannot write is the caller's mistake, and the answer says so.
+func TestDirectoriesOfBackups(t *testing.T) {
+	m := make1(t, Options{})
+	for _, cause := range []error{fs.ErrExist, syscall.ENOENT, syscall.EACCES, syscall.EROFS, fs.ErrInvalid, syscall.ENOSPC} {
+		m.fake.fail = fmt.Errorf("back up to /copies/1: %w", &fs.PathError{Op: "mkdir", Path: "/copies/1", Err: cause})
+		w := m.do("POST", "/v1/backup", `{"dir":"/copies/1"}`)
+		if _, wrong := problemOf(t, w); w.Code != http.StatusUnprocessableEntity || !slices.Equal(wrong, []string{"body.dir"}) {
+			t.Errorf("%v: %d, wrong are %q; want 422, body.dir", cause, w.Code, wrong)
+		}
+	}
 }
 
 func TestWrongRequests(t *testing.T) {

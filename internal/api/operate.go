@@ -235,7 +235,7 @@ func (a *API) copyStore(ctx context.Context, in *struct {
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil, wrongField("body.dir", "exists already")
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrInvalid):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrInvalid):
 		return nil, wrongField("body.dir", "cannot be created here: want a new directory in one that the server may write, outside the store's own")
 	case errors.Is(err, syscall.ENOSPC):
 		return nil, wrongField("body.dir", "there is no room for the copy: free space on that disk, or name a directory on another")
