@@ -26,6 +26,7 @@ import (
 // Limits of notices.
 const (
 	maxNotice    = 256 << 10       // bytes of a body
+	maxHeading   = 16 << 10        // bytes of a header; each open connection may hold one
 	usualNotice  = 4 << 10         // bytes of a body; longer ones are few at one time
 	noticeWithin = 4 * time.Second // WeChat Pay waits 5 s for the answer
 
@@ -354,6 +355,7 @@ func (n *notices) listen(c *config.Config) error {
 	mux.Handle("POST /notices/{queue}", n)
 	mux.Handle("POST /notices/{queue}/{account}", n)
 	n.http = n.server.serving(mux)
+	n.http.MaxHeaderBytes = maxHeading
 	return nil
 }
 

@@ -119,6 +119,21 @@ func TestSlowLongNotices(t *testing.T) {
 	}
 }
 
+// The header of a notice is shorter than one of the API may be, for strangers can send thousands.
+func TestLongHeadersOfNotices(t *testing.T) {
+	_, s := newDesk(t).serveNoticed(t)
+	for size, want := range map[int]int{12 << 10: http.StatusBadRequest, 32 << 10: http.StatusRequestHeaderFieldsTooLarge} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.NoticesAddr()+"/notices/orders", strings.NewReader(paidNotice("nobody's", 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Padding", strings.Repeat("x", size))
+		if status, answer := roundTrip(t, req); status != want {
+			t.Errorf("a header of %d bytes: %d %s; want %d", size, status, answer, want)
+		}
+	}
+}
+
 // replaced returns a list with one text in place of another.
 func replaced(list []string, old, text string) (out []string) {
 	for _, s := range list {
