@@ -13,13 +13,23 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// maxConnections is the default limit of open connections. Each needs a file descriptor, and so do
-// deliveries and the store.
+// maxConnections is the default limit of open connections of a listener. Each needs a file
+// descriptor, and so do deliveries and the store.
 const maxConnections = 8192
+
+// connections returns the limit of open connections of each listener, of a process that may open so
+// many files. By default half of the files are left.
+func connections(c *config.Config, files int) int {
+	listeners := 1
+	if c.Notices.Listen != "" {
+		listeners = 2
+	}
+	return cmp.Or(c.HTTP.Connections, min(maxConnections, max(files/2/listeners, 16)))
+}
 
 // bound limits the open connections of l as configured.
 func bound(l net.Listener, c *config.Config) net.Listener {
-	most := cmp.Or(c.HTTP.Connections, min(maxConnections, max(files()/2, 16)))
+	most := connections(c, files())
 	return &boundListener{
 		Listener: l, places: make(chan struct{}, most), closed: make(chan struct{}),
 		perAddress: min(cmp.Or(c.HTTP.PerAddress, max(most/4, 1)), most), proxies: c.TrustedProxies, from: map[netip.Prefix]int{},
