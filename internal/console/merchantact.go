@@ -67,7 +67,11 @@ func (q *request) onMerchant(no, action string, by bellman.By) (to string, err e
 	case "pause":
 		return to, q.o.Merchants.Pause(ctx, no, by)
 	case "resume":
-		return to, q.o.Merchants.Resume(ctx, no, by)
+		err := q.o.Merchants.Resume(ctx, no, by)
+		if _, unknown := q.o.Merchants.Get(ctx, no); errors.Is(unknown, bellman.ErrNotFound) {
+			to = "/merchants" // it was deleted while it was paused: without its pause it has no page
+		}
+		return to, err
 	case "test":
 		t, err := q.o.Merchants.Test(ctx, no, in.Get("queue"), by)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store/memory"
@@ -84,6 +85,43 @@ func TestAMerchantThatCannotBeSignedFor(t *testing.T) {
 	got := s.get(t, "/merchants/show?no=M1", "Accept-Language: zh").body
 	if !strings.Contains(got, "目前无法向其发送") || !strings.Contains(got, "12345678") {
 		t.Error("its page does not say that nothing can be sent, and which key is missing")
+	}
+}
+
+// goneMerchants are a registry from which every merchant was deleted.
+type goneMerchants struct {
+	merchant.Desk
+	resumed []string
+}
+
+func (g *goneMerchants) Get(context.Context, string) (client.Merchant, error) {
+	return client.Merchant{}, bellman.ErrNotFound
+}
+
+func (g *goneMerchants) Resume(_ context.Context, no string, _ bellman.By) error {
+	g.resumed = append(g.resumed, no)
+	return nil
+}
+
+// A merchant that was deleted while it was paused has a page on which it can be resumed, and
+// nothing else: the list of what needs attention leads there, and its tasks wait.
+func TestADeletedMerchantIsResumed(t *testing.T) {
+	const no = "M/1+商户"
+	gone := &goneMerchants{}
+	f := &fake{Store: memory.New(), pausedMerchants: []figures.MerchantPause{{MerchantNo: no, Pause: figures.Pause{At: t0, Who: "wang", Reason: "its shop is shut"}}}}
+	s := openWith(t, f, Options{Merchants: gone})
+	page := merchantAddress(no)
+	s.get(t, page).has(t, []string{"no longer registered", "wang · its shop is shut", `value="resume"`}, `value="test"`, `value="delete"`, "/merchants/edit")
+	got := s.post(t, page, "/merchants/show", "no", no, "action", "resume", "reason", "")
+	if got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Say why") || len(gone.resumed) != 0 {
+		t.Errorf("without a reason: %d, resumed %q; want 422, and the form again", got.StatusCode, gone.resumed)
+	}
+	got = s.post(t, page, "/merchants/show", "no", no, "action", "resume", "reason", "it is open again")
+	if to := got.Header.Get("Location"); got.StatusCode != http.StatusSeeOther || to != "/merchants" || !slices.Equal(gone.resumed, []string{no}) {
+		t.Errorf("resumed: %d to %q, %q; want it resumed, and the list, since there is no page of it any more", got.StatusCode, to, gone.resumed)
+	}
+	if got := s.get(t, merchantAddress("M2")); got.StatusCode != http.StatusNotFound {
+		t.Errorf("one that is neither registered nor paused: %d; want 404", got.StatusCode)
 	}
 }
 

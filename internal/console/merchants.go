@@ -2,11 +2,13 @@ package console
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine/figures"
 )
@@ -111,6 +113,7 @@ type merchantView struct {
 	Queues   []string // queues of kind notify, for a test notification
 	Overlap  string
 	Refused  string // which form was refused, and shows its error: rotate, delete or another; empty: none
+	Gone     bool   // it was deleted while it was paused: it can only be resumed
 	pauseForm
 }
 
@@ -122,6 +125,11 @@ func (q *request) merchantPage() error {
 
 func (q *request) showMerchant(status int, no string, form pauseForm) error {
 	m, err := q.o.Merchants.Get(q.r.Context(), no)
+	if paused := q.pauseOf(no); paused != nil && errors.Is(err, bellman.ErrNotFound) {
+		v := &merchantView{view: q.view("page.merchant"), Merchant: client.Merchant{MerchantNo: no, Paused: paused}, Gone: true, pauseForm: form}
+		v.Title = bounded(plain(no), 40) + " · " + v.Title
+		return q.render(status, "merchant", v)
+	}
 	if err != nil {
 		return err
 	}
@@ -137,6 +145,16 @@ func (q *request) showMerchant(status int, no string, form pauseForm) error {
 	v.Overlap, v.Refused = cmp.Or(q.r.PostForm.Get("overlap"), "24h"), q.r.PostForm.Get("action")
 	v.Title = bounded(plain(no), 40) + " · " + v.Title
 	return q.render(status, "merchant", v)
+}
+
+// pauseOf returns the pause of a merchant, who need not be registered; nil: it is not paused.
+func (c *Console) pauseOf(no string) *client.Pause {
+	for _, p := range c.o.Engine.PausedMerchants() {
+		if p.MerchantNo == no {
+			return &client.Pause{At: client.At(p.At), Who: p.Who, Reason: p.Reason}
+		}
+	}
+	return nil
 }
 
 func (c *Console) queuesOf(kind string) (names []string) {
