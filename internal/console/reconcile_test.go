@@ -21,7 +21,8 @@ const reconcileID = "2026-11-19-0011223344556677"
 // oneReconcile has one run with 51 differences: one of an amount, and fifty orders that the bill
 // lacks.
 type oneReconcile struct {
-	again   bool // it was requested again since, and waits
+	again   bool            // it was requested again since, and waits
+	never   reconcile.State // it has this state and no result; empty: it has one
 	settled []bellman.By
 	asked   []reconcile.Request
 	mapping *bill.Mapping
@@ -55,6 +56,9 @@ func (o *oneReconcile) Get(_ context.Context, id string) (reconcile.Run, error) 
 		ID: id, Queue: "orders", Date: "2026-11-19", Source: "channel", Bill: reconcile.FundFlow, Bills: 2, State: reconcile.Done, Created: t0, Finished: t0, Kept: 51,
 		Counts: bill.Counts{Payments: 9, Matched: 4, Differences: map[bill.DifferenceKind]int{bill.AmountDiffers: 1, bill.MissingThere: 50}},
 	}
+	if o.never != "" {
+		run.State, run.Finished, run.Bills, run.Kept, run.Counts = o.never, time.Time{}, 0, 0, bill.Counts{}
+	}
 	if o.again {
 		run.State, run.Created = reconcile.Waiting, t0.Add(time.Hour)
 	}
@@ -72,7 +76,7 @@ func (o *oneReconcile) Settle(ctx context.Context, id string, by bellman.By) (re
 }
 
 func (o *oneReconcile) Differences(_ context.Context, _ string, of bill.DifferenceKind, after, limit int) (items []reconcile.Item, next int, err error) {
-	for n := after + 1; n <= 51; n++ {
+	for n := after + 1; n <= 51 && o.never == ""; n++ {
 		d := bill.Difference{Kind: bill.MissingThere, ChannelOrderNo: "=C" + strings.Repeat("x", n%7)}
 		d.Here = &bill.Decided{MerchantNo: "M1", OrderNo: "O1", RefundNo: "own-refund", TaskID: bellman.FirstID(t0).String(), State: "PAID", Amount: 100, Currency: "CNY", PaidAt: t0}
 		if n == 1 {
@@ -132,6 +136,16 @@ func TestReconciliations(t *testing.T) {
 	}
 	if body := s.get(t, page).body; !strings.Contains(body, "The channel is being asked about each order that differs.") {
 		t.Error("the page does not say that the channel is being asked")
+	}
+}
+
+// A day that was not compared is not said to have no differences: its bill may be missing.
+func TestADayThatWasNotCompared(t *testing.T) {
+	o := &oneReconcile{}
+	s := openWith(t, &fake{Store: memory.New()}, Options{Reconciliations: o})
+	for _, o.never = range []reconcile.State{reconcile.Waiting, reconcile.Running, reconcile.Failed} {
+		s.get(t, "/reconciliations/"+reconcileID).has(t, []string{"Not compared yet."}, "Nothing differs.", `class="tile"`, "<dd>0</dd>")
+		s.get(t, "/reconciliations").has(t, []string{">–<"}, ">0<")
 	}
 }
 
