@@ -54,7 +54,12 @@ func TestFaultsInTheVisitorsWords(t *testing.T) {
 		`orders of 1 of 2 accounts are not compared; the queue's own: payments and refunds of the last hour of 2026-11-20 that its bill lacks are not compared: that bill is not available: wechatpay: bill of 2026-11-20: the file has the hash ab, and WeChat Pay announced cd: the file is damaged, and a new reconciliation fetches it again`: `2 个账户中有 1 个的订单未核对；队列自身的账户：2026-11-20 最后一小时内其账单没有的支付和退款未核对：未能取得该日账单：wechatpay：2026-11-20 的账单：文件的摘要为 ab，而微信支付公布的是 cd：文件已损坏，重新对账会再次下载`,
 		`account "shop2" is another one now, wechatpay:1900000003: the orders of wechatpay:1900000002 are not compared`:         `账户 "shop2" 已换成 wechatpay:1900000003：wechatpay:1900000002 的订单未核对`,
 		`the queue's channel is another account now, wechatpay:1900000003: the orders of wechatpay:1900000002 are not compared`: `队列的渠道已换成账户 wechatpay:1900000003：wechatpay:1900000002 的订单未核对`,
-		`account "shop9" is not registered`: `账户 "shop9" 未登记`,
+		`account "shop9" is not registered`:                         `账户 "shop9" 未登记`,
+		"its order does not exist yet":                              "对应的订单尚不存在",
+		"the queue receives no notices, or this one cannot be read": "该队列不接收通知，或此通知无法读取",
+		"the queue's channel is another account now, wechatpay:1900000003: it is not asked about wechatpay:1900000002/payment/A": "队列的渠道已换成账户 wechatpay:1900000003：不向它查询 wechatpay:1900000002/payment/A",
+		"the channel cannot reverse orders":      "渠道不能撤销订单",
+		"the channel cannot request, only query": "渠道只能查询，不能发起请求",
 		"the order is PAID and stays so: only a payment, PAID or PAID_REFUNDED, can still be reported": "订单已是 PAID，不再改变：只能再报告支付，即 PAID 或 PAID_REFUNDED",
 		"a payment of the order is known: want PAID or PAID_REFUNDED":                                  "已知该订单有支付：只能判定为 PAID 或 PAID_REFUNDED",
 		"the answer is about the amount 90, not 100":                                                   "应答说的金额为 90，而不是 100",
@@ -137,7 +142,7 @@ var faulters = []string{"internal/cause/cause.go", "deliver/fault.go", "deliver/
 
 // alsoFaulters have some among much else.
 var alsoFaulters = []string{"internal/alarm/decided.go", "engine/fire.go", "engine/record.go", "order/handler.go", "deliver/client.go", "deliver/merchant.go", "internal/merchant/*.go", "internal/registry/*.go", "internal/resend/runner.go",
-	"order/told.go", "order/held.go", "order/accounts.go", "order/gateway/poll.go", "order/bill.go", "order/poll/handler.go", "order/internal/exchange/open.go", "server/notices.go", "server/notice_receivers.go", "internal/bill/*.go", "internal/reconcile/*.go",
+	"order/told.go", "order/held.go", "order/accounts.go", "order/gateway/poll.go", "order/bill.go", "order/poll/handler.go", "order/poll/accounts.go", "order/internal/exchange/open.go", "server/notices.go", "server/notice_receivers.go", "internal/bill/*.go", "internal/reconcile/*.go",
 	"internal/attention/live.go", "engine/engine.go", "server/ready.go", "errors.go"}
 
 // written calls do for each text that is written in these files, with its place. In the text, 7
