@@ -124,3 +124,14 @@ func TestAuditsOfARange(t *testing.T) {
 		t.Error("a wrong range is taken without a word, or hides everything")
 	}
 }
+
+// The move of a store is in the audit in the visitor's language, and one of the actions to filter
+// by.
+func TestAMoveInTheAudit(t *testing.T) {
+	s := open(t)
+	b := store.Batch{Audits: []store.Audit{{At: t0, Action: "move", Target: "store", Reason: "moved from pebble:old"}}}
+	if err := s.fake.Commit(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	s.get(t, "/audit", "Accept-Language: zh").has(t, []string{"<td>迁移存储</td>", "moved from pebble:old", `<option value="move">迁移存储</option>`})
+}

@@ -59,7 +59,7 @@ func functions(l *language) template.FuncMap {
 			return name
 		},
 		"actions": func() []string {
-			return []string{"resend", "restart", "cancel", "reschedule", "complete", "decide", "settle", "reconcile", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup", "sign_in", "sign_out", "refused", "export", "open", "keys", "reveal"}
+			return []string{"resend", "restart", "cancel", "reschedule", "complete", "decide", "settle", "reconcile", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup", "move", "sign_in", "sign_out", "refused", "export", "open", "keys", "reveal"}
 		},
 		"account":       func(credential string) bool { return strings.HasPrefix(credential, "accounts.") },
 		"differing":     differing,

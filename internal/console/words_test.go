@@ -34,7 +34,7 @@ var families = map[string][]string{
 	"trigger":    names(bellman.BySchedule, bellman.ByHand, bellman.BySettle, bellman.ByTakeover),
 	"action":     {"query", "close", "reverse", "notice", "announce", "request"},
 	"body":       {"json", "form", "text", "binary"},
-	"did":        {"resend", "restart", "cancel", "reschedule", "complete", "decide", "settle", "reconcile", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup", "sign_in", "sign_out", "refused", "export", "open", "keys", "reveal"},
+	"did":        {"resend", "restart", "cancel", "reschedule", "complete", "decide", "settle", "reconcile", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup", "move", "sign_in", "sign_out", "refused", "export", "open", "keys", "reveal"},
 	"reason": {"accepted", "attempts_used_up", "max_age", "gave_up", "cancelled", "superseded", "callback", "unreadable",
 		"paid", "paid_refunded", "closed", "revoked", "failed", "unknown",
 		"exhausted", "reverse_failed", "late_payment", "watched", "amount_mismatch", "done", "failed_there",
