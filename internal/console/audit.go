@@ -97,7 +97,7 @@ func (q *request) auditPage() error {
 // order.
 func (q *request) targetsOf(orderNo string) (map[string]bool, error) {
 	ids := map[string]bool{}
-	if _, err := bellman.ParseID(orderNo); err == nil || orderNo == "" || strings.Contains(orderNo, "/") {
+	if _, err := bellman.ParseID(orderNo); err == nil || orderNo == "" {
 		return ids, nil
 	}
 	tasks, _, err := q.o.Reader.List(q.r.Context(), store.Filter{OrderNo: orderNo}, bellman.ID{}, orderTasks)

@@ -221,6 +221,17 @@ func TestTheAuditNamesOrders(t *testing.T) {
 	if one := s.get(t, "/audit?target=O-1").body; strings.Count(one, "<tr>") != 1+1 || !strings.Contains(one, "seen: PAID") {
 		t.Errorf("by the order's number: %d rows; want 1", strings.Count(one, "<tr>")-1)
 	}
+
+	slashed := s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1", OrderNo: "2026/11/20-7", URL: "http://m.example/"}, t0.Add(time.Second))
+	b = store.Batch{Audits: []store.Audit{{At: t0.Add(2 * time.Second), Who: "li", Action: "cancel", Target: slashed.ID.String(), Reason: "a test order"}}}
+	if err := s.fake.Commit(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{"2026%2F11%2F20-7", slashed.ID.String()} {
+		if one := s.get(t, "/audit?target="+target).body; strings.Count(one, "<tr>") != 1+1 || !strings.Contains(one, "a test order") {
+			t.Errorf("target=%s: %d rows; want the one of the order whose number has slashes", target, strings.Count(one, "<tr>")-1)
+		}
+	}
 }
 
 // The page of a refund that waits for a person says why, and what helps.
