@@ -155,6 +155,25 @@ func TestATaskIsCompleted(t *testing.T) {
 	}
 }
 
+// Who may only decide orders gets the form of an order that is not decided, and none at a notice that
+// waits for its order: nothing of it can be decided.
+func TestNoEmptyForm(t *testing.T) {
+	s := open(t, testKeys...)
+	body, err := (&order.Ask{Notice: &order.Told{Result: order.NoticeHeld, Of: order.OfPayment, Reading: "PAID", OrderNo: "waits"}}).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := s.fake.add(t, &bellman.Task{Queue: "orders", OrderNo: "waits", Event: order.EventNotice, Body: body}, t0)
+	own := s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "open"}, order.Standing{State: "PENDING"}, order.Ask{}), t0)
+	s.signIn(t, "finance")
+	for id, want := range map[string]bool{held.ID.String(): false, own.ID.String(): true} {
+		page := s.get(t, "/tasks/"+id).body
+		if form, button := strings.Contains(page, `action="/tasks/`+id+`"`), strings.Contains(page, `value="complete"`); form != want || button != want {
+			t.Errorf("the page of %s has a form: %t, and a button: %t; want %t", id, form, button, want)
+		}
+	}
+}
+
 // The result of an action is shown once, on the next page. No address shows the result of an action
 // that was not made.
 func TestWhatWasDoneIsSaidOnce(t *testing.T) {
