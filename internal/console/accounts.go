@@ -48,6 +48,7 @@ type accountView struct {
 	*view
 	Account client.Account
 	Overlap string
+	Serial  string // of the certificate of a new private key, as it was given
 	Refused string // which form was refused: rotate or delete; empty: none
 	Reason  string
 	Wrong   string
@@ -63,7 +64,7 @@ func (q *request) showAccount(status int, name, wrong string) error {
 		return err
 	}
 	in := q.r.PostForm
-	v := &accountView{view: q.view("page.account"), Account: a, Overlap: cmp.Or(in.Get("overlap"), "24h"), Refused: in.Get("action"), Reason: in.Get("reason"), Wrong: wrong}
+	v := &accountView{view: q.view("page.account"), Account: a, Overlap: cmp.Or(in.Get("overlap"), "24h"), Serial: in.Get("serial"), Refused: in.Get("action"), Reason: in.Get("reason"), Wrong: wrong}
 	v.Title = bounded(plain(name), 40) + " · " + v.Title
 	return q.render(status, "account", v)
 }
@@ -75,6 +76,9 @@ func (q *request) accountAction() error {
 	to, err := q.onAccount(name, action, q.by(strings.TrimSpace(in.Get("reason"))))
 	if err != nil {
 		status, wrong := q.wrong(err)
+		if q.keysGiven() { // keys are never sent back to the browser
+			wrong += " " + q.visitor.lang.say("account.retype")
+		}
 		return q.showAccount(status, name, wrong)
 	}
 	return q.goDone(to, action)
