@@ -101,6 +101,19 @@ func TestAFormActsOnce(t *testing.T) {
 	}
 }
 
+// A form whose action has no message leads a second submission to where it led the first, at once.
+func TestAFormWithoutAMessageActsOnce(t *testing.T) {
+	s := open(t, testKeys...)
+	s.signIn(t, "reader")
+	s.get(t, "/search?q=text")
+	form := s.form(t, "/search?q=")
+	for i := range 2 {
+		if got := s.do(t, http.MethodPost, "/search/forget", form); got.StatusCode != http.StatusSeeOther || got.Header.Get("Location") != "/tasks" {
+			t.Errorf("sent %d times: %d to %q; want it led to /tasks", i+1, got.StatusCode, got.Header.Get("Location"))
+		}
+	}
+}
+
 // A slow engine is one whose attempts by hand take a while, whoever asks goes away or not.
 type slow struct {
 	*fake

@@ -151,5 +151,6 @@ func (q *request) remember(text string) {
 // forgetRecent drops the recent searches of this browser.
 func (q *request) forgetRecent() error {
 	q.setCookie(q.w, q.r, recentCookie, "", 0)
+	q.led("/tasks", "")
 	return q.goTo("/tasks")
 }
