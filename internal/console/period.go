@@ -36,11 +36,11 @@ func readPeriod(in url.Values, now time.Time) period {
 	case in.Get("range") == "hour":
 	case !from.IsZero() || !to.IsZero():
 		p.Kind, p.From, p.To = "custom", from, to
-		if from.IsZero() {
-			p.From = to.Add(-time.Hour)
-		}
 		if !to.Before(now) {
 			p.To = time.Time{}
+		}
+		if from.IsZero() {
+			p.From = p.End(now).Add(-time.Hour)
 		}
 	}
 	return p
