@@ -76,7 +76,7 @@ type view struct {
 	Code     string // en or zh
 	Title    string
 	Tab      string // the first part of the path, which names the open tab
-	Here     string // the page's address
+	Here     string // the page's address, or that of the page with the form that was refused
 	Open     bool   // no keys are configured
 	Bulk     bool   // bulk resends are available
 	Bills    bool   // reconciliations are available
@@ -84,7 +84,7 @@ type view struct {
 	Known    bool   // the registry of merchants is available
 	Accounts bool   // the registry of accounts is available
 	Version  string
-	Path     string // the path of Here
+	Path     string // of the request
 	Period   period // the time range of the address
 	Env      environment
 	Begin    *beginning // on the pages of a server without any task; nil: it has tasks
@@ -111,7 +111,7 @@ func (q *request) view(title string) *view {
 	first, _, _ := strings.Cut(strings.TrimPrefix(q.r.URL.Path, "/"), "/")
 	v := &view{
 		visitor: q.visitor, Lang: q.visitor.lang.tag, Code: q.visitor.lang.code,
-		Title: q.visitor.lang.say(title), Tab: first, Here: "/",
+		Title: q.visitor.lang.say(title), Tab: first,
 		Path: q.r.URL.Path, Period: readPeriod(url.Values{}, time.Now()),
 		Open: q.open(), Version: q.o.Version, Env: environment{q.o.Name, q.o.Colour},
 		Bulk: q.o.Resends != nil, Bills: q.o.Reconciliations != nil, Links: q.o.Links != nil,
@@ -130,6 +130,8 @@ func (q *request) view(title string) *view {
 		if v.did = q.did(); dones[v.did] {
 			v.Done = q.visitor.lang.say("done." + v.did)
 		}
+	} else { // the page of a form that was refused
+		v.Here = q.cameFrom()
 	}
 	return v
 }

@@ -252,3 +252,25 @@ func TestAFormAfterTheSession(t *testing.T) {
 		t.Error("the page to sign in says that a session ended, and there was none")
 	}
 }
+
+// The language and the colours can be changed on the page of a form that was refused. The browser
+// then goes to the page with the form, and at the sign-in it keeps where the visitor was going.
+func TestTheLookAfterARefusedForm(t *testing.T) {
+	s := open(t, testKeys...)
+	leads := func(got *reply, status int, want string) {
+		t.Helper()
+		_, look, _ := strings.Cut(got.body, `action="/look"`)
+		_, look, _ = strings.Cut(look, `name="to" value="`)
+		if to, _, _ := strings.Cut(look, `"`); got.StatusCode != status || to != want {
+			t.Errorf("%s %s: %d, and the look leads to %q; want %d, and %q", got.Request.Method, got.Request.URL, got.StatusCode, to, status, want)
+		}
+	}
+	form := url.Values{"token": {s.token(t, "/signin")}, "name": {"ops"}, "key": {"wrong"}, "to": {"/tasks?state=failed"}}
+	leads(s.do(t, http.MethodPost, "/signin", form, "Referer: "+s.server.URL+"/signin"), http.StatusUnauthorized, "/signin?to=%2Ftasks%3Fstate%3Dfailed")
+	s.signIn(t, "ops")
+	const page = "/queues?name=pay"
+	leads(s.get(t, page), http.StatusOK, page)
+	form = url.Values{"token": {s.token(t, page)}, "name": {"pay"}, "action": {"pause"}}
+	leads(s.do(t, http.MethodPost, "/queues", form, "Referer: "+s.server.URL+page), http.StatusUnprocessableEntity, page)
+	leads(s.do(t, http.MethodPost, "/queues", form, "Referer: https://evil.example"+page), http.StatusUnprocessableEntity, "/")
+}

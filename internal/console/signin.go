@@ -75,7 +75,9 @@ func (q *request) signInPage() error {
 func (q *request) signIn() error {
 	to, name := local(q.r.PostForm.Get("to")), q.r.PostForm.Get("name")
 	refuse := func(status int, why string, values ...any) error {
-		return q.render(status, "signin", &signInView{view: q.view("page.signin"), To: to, Name: name, Wrong: q.visitor.lang.say(why, values...)})
+		v := q.view("page.signin")
+		v.Here = query("/signin", "to", to) // the next try comes from an address without it
+		return q.render(status, "signin", &signInView{view: v, To: to, Name: name, Wrong: q.visitor.lang.say(why, values...)})
 	}
 	who := q.o.Proxies.From(q.r)
 	from := access.Network(who)
