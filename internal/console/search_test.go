@@ -102,6 +102,17 @@ func TestAnUnknownZone(t *testing.T) {
 	}
 }
 
+// A time zone alone selects every task, which a bulk resend refuses: the list does not offer it.
+func TestATimeZoneAloneIsNoFilter(t *testing.T) {
+	s := openWith(t, &fake{Store: memory.New()}, Options{Resends: &manyResends{}})
+	s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1", URL: "http://m.example/"}, t0)
+	for query, want := range map[string]bool{"": false, "?zone=Asia%2FShanghai": false, "?zone=Asia%2FShanghai&merchant_no=M1": true, "?zone=Asia%2FShanghai&from=2026-11-20T00%3A00": true, "?kind=notify": true} {
+		if got := strings.Contains(s.get(t, "/tasks"+query).body, `href="/resends/new`); got != want {
+			t.Errorf("/tasks%s offers to resend its tasks: %t; want %t", query, got, want)
+		}
+	}
+}
+
 // A value of a filter that cannot be read is reported with its name, as it was given, and with what
 // would be right, in the language of the page: by the list, and by actions that use the filter.
 func TestWhatAFilterHasWrong(t *testing.T) {
