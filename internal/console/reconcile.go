@@ -32,6 +32,7 @@ type reconcileView struct {
 	Rows  []reconcile.Item
 	First string // address of the first page; empty: it is this one
 	Next  string // address of the next page; empty: there is none
+	Again string // address of the form that compares a day again whose bill is missing; empty: it is not missing
 	Total int
 	pauseForm
 }
@@ -78,6 +79,9 @@ func (q *request) showReconcile(status int, form pauseForm) error {
 	}
 	if next > 0 {
 		v.Next = address + "&after=" + strconv.Itoa(next)
+	}
+	if run.State == reconcile.Failed && run.Source == reconcile.FromChannel && slices.Contains(q.queuesOf("order"), run.Queue) {
+		v.Again = query("/reconciliations/new", "queue", run.Queue, "account", run.Account, "bill", string(run.Bill), "date", run.Date, "no_refunds", map[bool]string{true: "1"}[run.NoRefunds])
 	}
 	return q.render(status, "reconciliation", v)
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"context"
+	"html"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -147,6 +148,23 @@ func TestADayThatWasNotCompared(t *testing.T) {
 		s.get(t, "/reconciliations/"+reconcileID).has(t, []string{"Not compared yet."}, "Nothing differs.", `class="tile"`, "<dd>0</dd>")
 		s.get(t, "/reconciliations").has(t, []string{">–<"}, ">0<")
 	}
+}
+
+// The overview leads from a missing bill to its page, to compare the day again: the page leads to
+// the form for the same queue, day and kind of bill, whoever may compare.
+func TestAMissingBillIsComparedAgain(t *testing.T) {
+	o := &oneReconcile{never: reconcile.Failed}
+	s := openWith(t, &fake{Store: memory.New()}, Options{Reconciliations: o, Keys: testKeys})
+	const page, form = "/reconciliations/" + reconcileID, "/reconciliations/new?bill=fund_flow&date=2026-11-19&queue=orders"
+	link := `href="` + html.EscapeString(form) + `">Compare again</a>`
+	s.signIn(t, "reader")
+	s.get(t, page).has(t, nil, "Compare again")
+	s.client = s.browser(t)
+	s.signIn(t, "ops")
+	s.get(t, page).has(t, []string{link})
+	s.get(t, form).has(t, []string{"<option selected>orders</option>", `name="date" value="2026-11-19"`, `<option value="fund_flow" selected>`})
+	o.never = reconcile.Waiting // the bill is asked for again anyway
+	s.get(t, page).has(t, nil, "Compare again")
 }
 
 // The form starts a comparison with the channel's bill, or makes one with a file and the mapping of

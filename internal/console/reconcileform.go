@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -33,9 +34,10 @@ type newReconcileView struct {
 }
 
 func (q *request) newReconcile() error {
+	in := q.r.URL.Query()
 	return q.showNewReconcile(http.StatusOK, &newReconcileView{
-		Queue: q.r.URL.Query().Get("queue"), Account: q.r.URL.Query().Get("account"), From: reconcile.FromChannel,
-		Date: time.Now().In(bill.Zone).AddDate(0, 0, -1).Format(time.DateOnly),
+		Queue: in.Get("queue"), Account: in.Get("account"), Bill: in.Get("bill"), From: reconcile.FromChannel, NoRefunds: in.Get("no_refunds") != "",
+		Date: cmp.Or(in.Get("date"), time.Now().In(bill.Zone).AddDate(0, 0, -1).Format(time.DateOnly)),
 	})
 }
 
