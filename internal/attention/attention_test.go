@@ -353,7 +353,9 @@ func TestWhyAnOrderIsUnknown(t *testing.T) {
 	if page := (&Item{Kind: OrdersUnknown, Name: "orders", Queue: "orders"}).Page(); page != "/orders?order_state=UNKNOWN" {
 		t.Errorf("several lead to %s; want the orders that are UNKNOWN", page)
 	}
-	for name, want := range map[string]string{"queues.wechat.channel.certificate": "/queues?name=wechat", "keys.shop": "/audit?by=shop", "accounts.shop1.certificate": "/accounts/show?account=shop1"} {
+	for name, want := range map[string]string{"queues.wechat.channel.certificate": "/queues?name=wechat", "keys.shop": "/audit?by=shop", "accounts.shop1.certificate": "/accounts/show?account=shop1",
+		"accounts.shop.cn.certificate": "/accounts/show?account=shop.cn", "accounts.shop.cn.platform_keys": "/accounts/show?account=shop.cn", "accounts.shop.cn.platform_keys.5157F09E": "/accounts/show?account=shop.cn",
+		"accounts.2.1.alipay_public_keys[0]": "/accounts/show?account=2.1"} {
 		i := Item{Kind: CredentialExpires, Name: name}
 		if strings.HasPrefix(name, "queues") {
 			i.Queue = "wechat"

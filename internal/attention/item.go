@@ -154,8 +154,7 @@ func (i *Item) Page() string {
 		return "/reconciliations/" + url.PathEscape(i.Run)
 	case CredentialExpires:
 		if account, is := strings.CutPrefix(i.Name, "accounts."); is {
-			account, _, _ = strings.Cut(account, ".")
-			return at("/accounts/show", "account", account)
+			return at("/accounts/show", "account", accountIn(account))
 		}
 		if i.Queue != "" {
 			return at("/queues", "name", i.Queue)
@@ -173,6 +172,15 @@ func (i *Item) Page() string {
 		return ofOrder()
 	}
 	return "/audit"
+}
+
+// accountIn returns the account in the name of a credential, without "accounts.". The field of the
+// account follows the last dot, or is platform_keys.SERIAL; the account may have dots of its own.
+func accountIn(name string) string {
+	if i := strings.LastIndex(name, ".platform_keys."); i >= 0 {
+		return name[:i]
+	}
+	return name[:max(strings.LastIndexByte(name, '.'), 0)]
 }
 
 // rank orders items: those that stop everything, then by money, by tasks, urgent ones, the oldest
