@@ -155,8 +155,8 @@ func TestATaskIsCompleted(t *testing.T) {
 	}
 }
 
-// Who may only decide orders gets the form of an order that is not decided, and none at a notice that
-// waits for its order: nothing of it can be decided.
+// Who may only decide orders gets the form of an order that is not decided, and none at a notice
+// that waits for its order: nothing of it can be decided.
 func TestNoEmptyForm(t *testing.T) {
 	s := open(t, testKeys...)
 	body, err := (&order.Ask{Notice: &order.Told{Result: order.NoticeHeld, Of: order.OfPayment, Reading: "PAID", OrderNo: "waits"}}).Encode()
