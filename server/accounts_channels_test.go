@@ -192,7 +192,7 @@ queues:
 				t.Fatal(err)
 			}
 			i := slices.IndexFunc(all.Endpoints, func(e client.Endpoint) bool { return e.Endpoint == "wechatpay:1900000002" })
-			return len(all.Endpoints) > 0 && i >= 0 && all.Endpoints[i].Waiting == n
+			return i >= 0 && all.Endpoints[i].Waiting >= n // a second after its query the first order waits too
 		}
 	}
 	passes(t, "one request", func() bool { return asked() == 1 })

@@ -403,7 +403,7 @@ func TestAccountsOfOneMerchantAreOneEndpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := slices.IndexFunc(all.Endpoints, func(e client.Endpoint) bool { return e.Endpoint == endpoint })
-		return i >= 0 && all.Endpoints[i].Waiting == 7
+		return i >= 0 && all.Endpoints[i].Waiting >= 7 // a second after its query the first one waits too
 	})
 	if n := asked(); n != 1 { // the second is half an hour later
 		t.Errorf("%d requests to both accounts at 2/h", n)
