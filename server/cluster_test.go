@@ -12,6 +12,7 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -59,34 +60,55 @@ func TestTwoServers(t *testing.T) {
 			t.Errorf("a says that it is %q, b that it is %q", ofA, ofB)
 		}
 		const tasks = 40
+		began := time.Now()
 		var ids []string
 		for i := range tasks {
 			api := []*client.Client{a, b}[i%2]
 			ids = append(ids, create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL}).ID)
 		}
 		for i, id := range ids {
-			until(t, []*client.Client{b, a}[i%2], id, func(d *client.TaskDetail) bool { return d.State == "succeeded" && d.Attempts == 1 })
+			until(t, []*client.Client{b, a}[i%2], id, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
 		}
-		if n := arrived.Load(); n != tasks {
+		// A node that could not renew its leases for 2.7 s joins again under another name, and some
+		// attempts are repeated.
+		_, nowA := shards(a)
+		_, nowB := shards(b)
+		kept := nowA == ofA && nowB == ofB
+		if n := arrived.Load(); n < tasks || n > tasks && kept {
 			t.Errorf("%d attempts of %d tasks arrived", n, tasks)
 		}
-		for _, addr := range addrs {
+		for i, addr := range addrs {
 			passes(t, "told anything by the other", func() bool { return figure(t, addr, "bellman_hints_received_total") > 0 })
-			if n := figure(t, addr, "bellman_hints_refused_total"); n != 0 {
-				t.Errorf("%v hints of the other were refused", n)
+			// A hint that takes longer than a second may come after a newer one, and is refused then.
+			if n, slow := figure(t, addr, "bellman_hints_refused_total"), figure(t, addrs[1-i], "bellman_hints_failed_total"); n > slow {
+				t.Errorf("%v hints of the other were refused, and %v of them were slow", n, slow)
 			}
 		}
 		for node, api := range map[string]*client.Client{"a": a, "b": b} {
-			stats, err := api.Stats(t.Context(), time.Hour)
-			if err != nil || stats.Nodes != 2 || len(stats.Silent) > 0 || stats.Counts.Succeeded != tasks || stats.Lateness.Count != tasks {
+			// What the other node does not answer within 300 ms is left out.
+			var stats *client.Stats
+			var err error
+			if !eventually.Within(patient, func() bool {
+				stats, err = api.Stats(t.Context(), time.Hour)
+				return err == nil && stats.Nodes == 2 && len(stats.Silent) == 0 && stats.Counts.Succeeded == tasks && (stats.Lateness.Count == tasks || !kept)
+			}) {
 				t.Errorf("%s says %+v, %v; want what both nodes did", node, stats, err)
 			}
-			queues, err := api.Queues(t.Context())
-			if err != nil || queues.Nodes != 2 || queues.Queues[0].LastMinute.Succeeded != tasks {
+			var queues *client.Queues
+			if !eventually.Within(patient, func() bool {
+				if queues, err = api.Queues(t.Context()); err != nil || queues.Nodes != 2 {
+					return false
+				}
+				n := queues.Queues[0].LastMinute.Succeeded
+				return n == tasks || n < tasks && time.Since(began) > 50*time.Second
+			}) {
 				t.Errorf("%s says %+v, %v; want what both nodes did", node, queues, err)
 			}
-			names, err := api.PauseEndpoint(t.Context(), strings.TrimPrefix(merchant.URL, "http://"), client.Because{})
-			if err != nil || !slices.Equal(names, []string{merchant.URL}) {
+			var names []string
+			if !eventually.Within(patient, func() bool {
+				names, err = api.PauseEndpoint(t.Context(), strings.TrimPrefix(merchant.URL, "http://"), client.Because{})
+				return err == nil && slices.Equal(names, []string{merchant.URL})
+			}) {
 				t.Errorf("%s paused %v, %v; want %s", node, names, err, merchant.URL)
 			}
 			if names, err = api.PauseEndpoint(t.Context(), "new.example", client.Because{}); err != nil || len(names) != 2 {
