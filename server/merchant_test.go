@@ -389,11 +389,16 @@ func TestMerchantThatFailsIsSeen(t *testing.T) {
 	if !strings.Contains(text, "bellman_merchants_failing 1\n") {
 		t.Error("more merchants fail than the one that does")
 	}
-	failing, err := api.Merchants(t.Context(), client.MerchantSearch{State: "failing"})
-	if err != nil || len(failing.Merchants) != 1 || failing.Merchants[0].MerchantNo != "M-bad" {
-		t.Fatalf("failing are %+v, %v; want M-bad alone", failing, err)
-	}
-	if m := failing.Merchants[0]; m.Backlog == nil || m.Backlog.Pending != 1 || m.Hour == nil || m.Hour.FailingSince == nil || *m.Hour.SuccessRate != 0 || m.Hour.LastFailure.Status != 500 {
+	var failing *client.MerchantPage
+	var err error
+	passes(t, "its backlog is counted", func() bool { // a list does not count what would take longer than 40 ms
+		failing, err = api.Merchants(t.Context(), client.MerchantSearch{State: "failing"})
+		if err != nil || len(failing.Merchants) != 1 || failing.Merchants[0].MerchantNo != "M-bad" {
+			t.Fatalf("failing are %+v, %v; want M-bad alone", failing, err)
+		}
+		return failing.Merchants[0].Backlog != nil
+	})
+	if m := failing.Merchants[0]; m.Backlog.Pending != 1 || m.Hour == nil || m.Hour.FailingSince == nil || *m.Hour.SuccessRate != 0 || m.Hour.LastFailure.Status != 500 {
 		t.Errorf("M-bad has the backlog %+v and the last hour %+v; want one task, and 500 each time", m.Backlog, m.Hour)
 	}
 	var good *client.Merchant
