@@ -104,7 +104,7 @@ func TestMerchantLimitsOnTwoNodes(t *testing.T) {
 			mu.Unlock()
 			var waits []string
 			for i := range tasks {
-				waits = append(waits, create(t, nodes[i%2], client.CreateTask{Queue: "default", MerchantNo: "FEW"}).ID)
+				waits = append(waits, create(t, nodes[i%2], client.CreateTask{Queue: "default", MerchantNo: "FEW", Timeout: "5m"}).ID)
 			}
 			passes(t, "the limit is reached", func() bool {
 				mu.Lock()
