@@ -183,10 +183,11 @@ func TestKindChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	held(o.Tasks[0].ID)
-	notification := create(t, api, client.CreateTask{Queue: "orders", JSON: []byte(`{"n":1}`), Delay: "1s", Schedule: "0s, 1s*9"}).ID
+	notification := create(t, api, client.CreateTask{Queue: "orders", JSON: []byte(`{"n":1}`), Delay: "1h", Schedule: "0s, 1s*9"}).ID // not due before the queue changes
 	if err := s.Reload(&config.Config{Queues: d.settings(t, rules...)}); err != nil {
 		t.Fatal(err)
 	}
+	goOn(notification)
 	goOn(o.Tasks[0].ID)
 	polled := strings.Count(d.was("0"), "query")
 	passes(t, "polled again", func() bool { return strings.Count(d.was("0"), "query") > polled })
