@@ -41,7 +41,7 @@ func TestHangingEndpointHoldsNobody(t *testing.T) {
 		for len(ids) < n {
 			tasks := make([]client.CreateTask, min(n-len(ids), 1000))
 			for i := range tasks {
-				tasks[i] = client.CreateTask{Queue: "default", URL: url, Delay: delay, Timeout: "1m"}
+				tasks[i] = client.CreateTask{Queue: "default", URL: url, Delay: delay, Timeout: "10m"}
 			}
 			results, err := api.CreateBatch(t.Context(), tasks)
 			if err != nil {
