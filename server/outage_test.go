@@ -65,6 +65,7 @@ func TestDatabaseGoesAway(t *testing.T) {
 			t.Errorf("read without a database: %v; want 503", err)
 		}
 		way.cut(false)
+		back := time.Now()
 		passes(t, "ready again", func() bool { status, _ := get("/readyz"); return status == 200 })
 		until(t, api, later.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
 		again := create(t, api, client.CreateTask{Queue: "default", Key: "refused", URL: merchant.URL + "/refused"})
@@ -75,7 +76,11 @@ func TestDatabaseGoesAway(t *testing.T) {
 			}
 		}
 		for _, path := range []string{"/first", "/later", "/refused"} {
-			if n := times(path); n != 1 {
+			most := 1
+			if path == "/later" && back.After(later.Due.Time) {
+				most = 2 // it may have been sent meanwhile by a node that lost its leases before it could record that
+			}
+			if n := times(path); n < 1 || n > most {
 				t.Errorf("%s arrived %d times; want once", path, n)
 			}
 		}
