@@ -95,9 +95,10 @@ queues:
 	}
 }
 
-func placed(t *testing.T, api *client.Client, number string, expires time.Duration) client.OrderRef {
+// placed places an order. Without a schedule it is asked about after a second, as the queue says.
+func placed(t *testing.T, api *client.Client, number, schedule string, expires time.Duration) client.OrderRef {
 	t.Helper()
-	task := create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: number, Expires: fmt.Sprintf("%dms", expires.Milliseconds()),
+	task := create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: number, Schedule: schedule, Expires: fmt.Sprintf("%dms", expires.Milliseconds()),
 		Vars: map[string]string{"app_id": "wx1"}, Notify: &client.Notify{JSON: json.RawMessage(`{"shop":"M1"}`)}})
 	if task.Kind != "order" || task.OrderState != "PENDING" || task.State != "pending" || task.Key != "M1/"+number {
 		t.Errorf("placed %+v", task)
@@ -110,13 +111,13 @@ func placed(t *testing.T, api *client.Client, number string, expires time.Durati
 func TestSettleAnExpiredOrder(t *testing.T) {
 	t.Parallel()
 	at, api, told := shop(t)
-	ref := placed(t, api, "1", 1200*time.Millisecond)
+	ref := placed(t, api, "1", "", 1200*time.Millisecond)
 	o, err := api.Order(t.Context(), ref, 0)
 	if err != nil || len(o.Tasks) == 0 {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	expires := o.Tasks[0].Created.Add(1200 * time.Millisecond)
-	if time.Now().Before(expires) && (o.OrderState != "PENDING" || len(o.Tasks) != 1 || len(o.Attempts) != 0) {
+	if time.Now().Before(o.Tasks[0].Created.Add(time.Second)) && (o.OrderState != "PENDING" || len(o.Tasks) != 1 || len(o.Attempts) != 0) {
 		t.Fatalf("%+v; want nothing asked yet", o)
 	}
 	passes(t, "expired", func() bool {
@@ -200,7 +201,7 @@ func TestSettleBeforeItsTurn(t *testing.T) {
 
 func TestSettleAsksNow(t *testing.T) {
 	at, api, _ := shop(t)
-	paid, open := placed(t, api, "paid", time.Hour), placed(t, api, "open", time.Hour)
+	paid, open := placed(t, api, "paid", "1h*", time.Hour), placed(t, api, "open", "1h*", time.Hour)
 	at.is("paid", "SUCCESS")
 	results, err := api.SettleOrders(t.Context(), []client.OrderRef{open, paid, open}, time.Minute, client.Because{})
 	if err != nil || len(results) != 3 {
@@ -220,7 +221,7 @@ func TestSettleAsksNow(t *testing.T) {
 
 func TestCompleteAnOrder(t *testing.T) {
 	_, api, _ := shop(t)
-	ref := placed(t, api, "1", time.Hour)
+	ref := placed(t, api, "1", "", time.Hour)
 	for _, outcome := range []string{"", "PENDING", "paid"} {
 		_, err := api.CompleteOrder(t.Context(), ref, client.CompleteTask{Outcome: outcome})
 		_, also := api.Complete(t.Context(), client.ByKey("orders", "M1/1"), client.CompleteTask{Outcome: outcome})
@@ -245,7 +246,7 @@ func TestCompleteAnOrder(t *testing.T) {
 		t.Errorf("cancel what is decided: %v; want 409", err)
 	}
 
-	other := placed(t, api, "2/3", time.Hour)
+	other := placed(t, api, "2/3", "", time.Hour)
 	if task, err = api.CancelOrder(t.Context(), other, client.Because{Reason: "test"}); err != nil || task.State != "cancelled" || task.OrderState != "UNKNOWN" {
 		t.Errorf("%+v, %v", task, err)
 	}
