@@ -92,9 +92,15 @@ func TestAlarms(t *testing.T) {
 	change := func(c *config.Config) { alarming(c, merchant.URL, chat.URL) }
 	const every = 50 * time.Millisecond
 	api, s, stop := serveAlarms(t, dir, "n", every, change)
-	for range 5 {
-		create(t, api, client.CreateTask{Queue: "pay"})
+	// In one batch: of single ones each may be sent, late, before the next one is created.
+	late := func(n int) {
+		t.Helper()
+		results, err := api.CreateBatch(t.Context(), slices.Repeat([]client.CreateTask{{Queue: "pay"}}, n))
+		if err != nil || results[0].Task == nil {
+			t.Fatalf("%+v, %v", results, err)
+		}
 	}
+	late(5)
 	passes(t, "told", func() bool { return len(chat.told()) > 0 })
 	if n := figure(t, s.Addr(), `bellman_alarm_raised{name="late"}`); n != 1 || raised(t, api) != 1 {
 		t.Errorf("bellman_alarm_raised is %v, and %d are listed; want 1", n, raised(t, api))
@@ -121,8 +127,7 @@ func TestAlarms(t *testing.T) {
 	}
 	// Another one, whose rule is taken away while the server runs.
 	reload(s, 1.0/3600, true)
-	create(t, api, client.CreateTask{Queue: "pay"})
-	create(t, api, client.CreateTask{Queue: "pay"})
+	late(2)
 	passes(t, "raised again", func() bool { return len(chat.told()) > 2 })
 	reload(s, 1.0/3600, false)
 	passes(t, "ended with its rule", func() bool { return len(chat.told()) > 3 })
