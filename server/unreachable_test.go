@@ -68,12 +68,13 @@ func TestCancelledWhereNoHintArrives(t *testing.T) {
 			ids = append(ids, add(owner))
 		}
 		passes(t, "begun", func() bool { return arrived.Load() > 1 })
-		answered := make(map[string]time.Time)
+		answered, began := make(map[string]time.Time), time.Now()
 		for _, id := range ids {
 			if _, err := other.Cancel(t.Context(), client.ByID(id), client.Because{}); err == nil {
 				answered[id] = time.Now()
 			}
 		}
+		most := 2*time.Second + time.Since(began) // between the last check and the start a busy machine may pause
 		pass()
 		last := add(owner) // behind all of them
 		passes(t, "attempted", func() bool { return len(attempts(last)) > 0 })
@@ -82,7 +83,7 @@ func TestCancelledWhereNoHintArrives(t *testing.T) {
 		}
 		for id, at := range answered {
 			for _, sent := range attempts(id) {
-				if after := sent.Started.Sub(at); after > 2*time.Second {
+				if after := sent.Started.Sub(at); after > most {
 					t.Errorf("a task was sent %v after it was cancelled", after)
 				}
 			}
