@@ -109,7 +109,7 @@ func TestCompleteWhileAsked(t *testing.T) {
 				<-let
 				return says(late)
 			}
-			api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 10ms*", "on_exhausted: close"))
+			api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 10ms*", "timeout: 5m", "on_exhausted: close"))
 			ref := many(t, api, 1, "1h")[0]
 			<-in
 			if task, err := api.CompleteOrder(t.Context(), ref, client.CompleteTask{Outcome: "PAID", Reason: "callback"}); err != nil || task.OrderState != "PAID" {
@@ -141,7 +141,7 @@ func TestCancelWhileAsked(t *testing.T) {
 		<-let
 		return says("NOTPAY")
 	}
-	api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 10ms*", "on_exhausted: close"))
+	api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 10ms*", "timeout: 5m", "on_exhausted: close"))
 	ref := many(t, api, 1, "1h")[0]
 	<-in
 	if task, err := api.CancelOrder(t.Context(), ref, client.Because{Reason: "test"}); err != nil || task.State != "cancelled" {
@@ -181,7 +181,7 @@ func TestPaidAnswerAfterTheEnd(t *testing.T) {
 				<-let
 				return says("SUCCESS")
 			}
-			api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 10ms*", "on_exhausted: close"))
+			api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 10ms*", "timeout: 5m", "on_exhausted: close"))
 			ref := many(t, api, 1, "1h")[0]
 			<-in
 			if task, err := end(api, ref); err != nil || task.OrderState != state {
