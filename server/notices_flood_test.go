@@ -22,7 +22,7 @@ import (
 func TestForgedNoticesFlood(t *testing.T) {
 	const orders, wave = 100, 1000 / server.Fewer
 	d := newDesk(t)
-	queues := d.settings(t, append([]string{"expires: 6h"}, replaced(noticed, "schedule: 1m*", "schedule: 5h*")...)...)
+	queues := d.settings(t, append([]string{"expires: 6h"}, replaced(noticed, "schedule: 1h*", "schedule: 5h*")...)...)
 	api, s := d.serveNoticedBy(t, queues)
 	refs := many(t, api, orders, "")
 	hosts := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}

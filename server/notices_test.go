@@ -19,9 +19,9 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// noticed are the rules of a queue whose gateway sends signed notices, and is not polled for a
-// minute.
-var noticed = []string{"then: tell", "on_exhausted: close", "schedule: 1m*",
+// noticed are the rules of a queue whose gateway sends signed notices, and is not polled before an
+// order expires.
+var noticed = []string{"then: tell", "on_exhausted: close", "schedule: 1h*",
 	`notice: {verify: {scheme: hmac_sha256, header: X-Signature, secrets: [gateway-secret-of-32-characters!]}, order: json.out_trade_no, states: wechat_v3}`}
 
 // serveNoticed runs a server that takes notices, until the test is over.

@@ -14,7 +14,7 @@ import (
 // once, however often the notice comes.
 func TestNoticeAfterTheClose(t *testing.T) {
 	d := newDesk(t)
-	api, s := d.serveNoticedBy(t, d.settings(t, append(replaced(noticed, "schedule: 1m*", "schedule: 10ms*"), "confirm: 0s", "late_watch: 1h")...))
+	api, s := d.serveNoticedBy(t, d.settings(t, append(replaced(noticed, "schedule: 1h*", "schedule: 10ms*"), "confirm: 0s", "late_watch: 1h")...))
 	ref := client.OrderRef{MerchantNo: "M1", OrderNo: "A1"}
 	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "A1", Amount: 1299, Currency: "CNY", Expires: "1ms"})
 	passes(t, "closed", func() bool {
@@ -55,8 +55,7 @@ func TestSecondPaymentAfterTheWatch(t *testing.T) {
 		}
 		return says("SUCCESS")
 	}
-	rules := replaced(noticed, "schedule: 1m*", "schedule: 1h*")
-	rules = append(replaced(rules, "then: tell", "then: {default: tell, duplicate_payment: tell}"), "confirm: 0s", "late_watch: 1s")
+	rules := append(replaced(noticed, "then: tell", "then: {default: tell, duplicate_payment: tell}"), "confirm: 0s", "late_watch: 1s")
 	api, s := d.serveNoticedBy(t, d.settings(t, rules...))
 	ref := client.OrderRef{MerchantNo: "M1", OrderNo: "A1"}
 	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "A1", Amount: 1299, Currency: "CNY", Expires: "1ms"})
