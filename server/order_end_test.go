@@ -78,7 +78,7 @@ func TestOrderCreatedBefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := task.Request.OrderCreated; !at.IsZero() && got != at || at.IsZero() && got.Before(before.Time) {
+		if got := task.Request.OrderCreated; !at.IsZero() && got != at || at.IsZero() && got.Before(before.Add(-time.Minute)) { // the engine's clock may be late
 			t.Errorf("%s was created at %v; want %v, or since %v", no, got, at, before)
 		}
 	}
