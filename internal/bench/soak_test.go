@@ -15,7 +15,8 @@ func TestSoak(t *testing.T) {
 	}
 	for _, name := range []string{"arrived", "arrival after due, p99", "disk"} {
 		f, ok := report.Figure("soak", name+", last sixth")
-		if !ok || f.Series == nil || len(f.Series.Values) != 6 || slices.Min(f.Series.Values) <= 0 {
+		// Nothing may arrive within a sample of half a second, if the machine is late.
+		if !ok || f.Series == nil || len(f.Series.Values) != 6 || slices.Min(f.Series.Values) <= 0 && name != "arrived" {
 			t.Errorf("%s has the series %+v; want 6 samples above zero", name, f.Series)
 		}
 		if f, ok := report.Figure("soak", name+", furthest from its mean"); !ok || f.Required != "" {
