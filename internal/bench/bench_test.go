@@ -16,6 +16,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	patience, grace = 5*time.Minute, time.Minute // on a slow and busy machine
 	os.Exit(m.Run())
 }
 

@@ -182,7 +182,7 @@ func awaitAll(ctx context.Context, all <-chan struct{}, soFar *atomic.Int64, wan
 		if n := soFar.Load(); n != last {
 			last, since = n, time.Now()
 		} else if time.Since(since) > patience {
-			return fmt.Errorf("%w: %d of %d %s", errStuck, n, want, what)
+			return fmt.Errorf("%w in %s: %d of %d %s", errStuck, patience, n, want, what)
 		}
 	}
 }
