@@ -29,12 +29,12 @@ func orderScenes() []scene {
 
 func paidWhilePolled(ctx context.Context, s *stage) error {
 	s.channel.place(polled, placed{paysAfter: 2})
-	return s.watch(ctx, polled, "PAID", "query PENDING", "query PENDING", "query PAID")
+	return s.watch(ctx, polled, "30m", "PAID", "query PENDING", "query PENDING", "query PAID")
 }
 
 func nobodyPays(ctx context.Context, s *stage) error {
 	s.channel.place(unpaid, placed{})
-	if err := s.watch(ctx, unpaid, "CLOSED", "query PENDING", "query PENDING", "query PENDING", "close closed", "query CLOSED"); err != nil {
+	if err := s.watch(ctx, unpaid, "", "CLOSED", "query PENDING", "query PENDING", "query PENDING", "close closed", "query CLOSED"); err != nil {
 		return err
 	}
 	// The late watch queries once more; nobody has paid.
@@ -61,7 +61,7 @@ func nobodyPays(ctx context.Context, s *stage) error {
 
 func paidAtClose(ctx context.Context, s *stage) error {
 	s.channel.place(contests, placed{paysAtClose: true})
-	err := s.watch(ctx, contests, "PAID", "query PENDING", "query PENDING", "query PENDING", "close paid_hint", "query PAID")
+	err := s.watch(ctx, contests, "", "PAID", "query PENDING", "query PENDING", "query PENDING", "close paid_hint", "query PAID")
 	if err != nil {
 		return err
 	}
@@ -72,11 +72,11 @@ func paidAtClose(ctx context.Context, s *stage) error {
 }
 
 // watch adds an order, prints queries and answers until the order is decided and the merchant
-// notified, and compares both with what they should be. The number of polls before the order
-// expires may differ by one.
-func (s *stage) watch(ctx context.Context, no, state string, want ...string) error {
+// notified, and compares both with what they should be. It expires as the queue says if expires is
+// empty. The number of polls before the order expires may differ.
+func (s *stage) watch(ctx context.Context, no, expires, state string, want ...string) error {
 	task, err := s.add(ctx, "places order …"+tail(no)+", and has it watched", client.CreateTask{
-		Queue: "orders", MerchantNo: "M1001", OrderNo: no,
+		Queue: "orders", MerchantNo: "M1001", OrderNo: no, Expires: expires,
 		Notify: &client.Notify{URL: s.merchant.url, JSON: json.RawMessage(`{"shop":"demo"}`)},
 	})
 	if err != nil {
