@@ -46,17 +46,19 @@ func nobodyPays(ctx context.Context, s *stage) error {
 	if i < 0 {
 		return fmt.Errorf("order %s is closed, and no watch for a late payment follows", unpaid)
 	}
-	s.made = append(s.made, page.Tasks[i].ID)
-	for {
-		e, err := s.attempted(ctx, page.Tasks[i].ID)
-		if err != nil {
+	id := page.Tasks[i].ID
+	s.made = append(s.made, id)
+	for s.ended[id] == "" { // it may have ended while the notification was awaited
+		if _, err := s.attempted(ctx, id); err != nil {
 			return err
 		}
-		if e.Task.State.Ended() {
-			s.say("bellman", "ends the watch for a late payment", e.Task.Reason)
-			return nil
-		}
 	}
+	watched, err := s.client.Task(ctx, client.ByID(id))
+	if err != nil {
+		return err
+	}
+	s.say("bellman", "ends the watch for a late payment", watched.Reason)
+	return nil
 }
 
 func paidAtClose(ctx context.Context, s *stage) error {
