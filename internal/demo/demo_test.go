@@ -34,7 +34,7 @@ func TestOnce(t *testing.T) {
 		"has it already", "answers 409", "was told 3 times before, and no more",
 		`"the merchant asked"`, "records attempt 4: accepted",
 		"places order …0002", "answers 200 NOTPAY", "records attempt 1: query, PENDING", "answers 200 SUCCESS", "succeeded: paid", "GET /v1/orders/M1001/20261120000002",
-		"places order …0003", "asked to close order …0003", "answers 204", "records attempt 4: close, closed", "answers 200 CLOSED", "records attempt 5: query, CLOSED", "succeeded: closed",
+		"places order …0003", "asked to close order …0003", "answers 204", ": close, closed", "answers 200 CLOSED", ": query, CLOSED", "succeeded: closed",
 		"reads the order: CLOSED", "ends the watch for a late payment",
 		"places order …0004", "asked to close order …0004", "answers 400 ORDERPAID", "answers 200 SUCCESS", "succeeded: paid", "reads the order: PAID",
 		"places order …0005", "tells that order …0005 is paid", "has decided the order", `answers 200 "success"`, "reads the order: PAID", "was never asked about order …0005",
