@@ -17,7 +17,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	patience = 5 * time.Minute // on a slow and busy machine
+	goleak.VerifyTestMain(m)
+}
 
 func TestOnce(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
