@@ -23,11 +23,11 @@ import (
 func bus(t *testing.T) (js jetstream.JetStream, url, name string) {
 	t.Helper()
 	url, name = sourcetest.NATS(t), sourcetest.Name(t)
-	conn, err := nats.Connect(url)
+	conn, err := nats.Connect(url, nats.Timeout(patient))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if js, err = jetstream.New(conn); err != nil {
+	if js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(patient)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -218,11 +218,11 @@ type bus struct {
 
 func openBus(t *testing.T, name string) *bus {
 	b := &bus{url: sourcetest.NATS(t), name: name, confirmed: map[string]bool{}}
-	conn, err := nats.Connect(b.url)
+	conn, err := nats.Connect(b.url, nats.Timeout(patient))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.js, err = jetstream.New(conn); err != nil {
+	if b.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(patient)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

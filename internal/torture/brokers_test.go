@@ -136,7 +136,7 @@ func (b *brokers) stream(t testing.TB) {
 
 func (b *brokers) jetstream(t testing.TB, do func(context.Context, jetstream.JetStream) error) {
 	t.Helper()
-	conn, err := nats.Connect("nats://" + b.bus.address)
+	conn, err := nats.Connect("nats://"+b.bus.address, nats.Timeout(patient))
 	if err != nil {
 		t.Fatal(err)
 	}

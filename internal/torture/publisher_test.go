@@ -87,7 +87,7 @@ func newRabbitPublisher(address, queue string) *publisher {
 // newBusPublisher returns a publisher to a subject of a stream.
 func newBusPublisher(t testing.TB, address, subject string) *publisher {
 	t.Helper()
-	conn, err := nats.Connect("nats://"+address, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+	conn, err := nats.Connect("nats://"+address, nats.Timeout(patient), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,12 +16,12 @@ import (
 func streams(t *testing.T) (at, name string, js jetstream.JetStream) {
 	t.Helper()
 	at, name = sourcetest.NATS(t), sourcetest.Name(t)
-	conn, err := nats.Connect(at)
+	conn, err := nats.Connect(at, nats.Timeout(patient))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	if js, err = jetstream.New(conn); err != nil {
+	if js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(patient)); err != nil {
 		t.Fatal(err)
 	}
 	return at, name, js

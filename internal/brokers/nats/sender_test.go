@@ -17,7 +17,7 @@ import (
 // memory takes nothing for any stream, so it counts as unreachable.
 func TestNoRoom(t *testing.T) {
 	url := "nats://" + serveNATS(t, "")
-	conn, err := nats.Connect(url)
+	conn, err := nats.Connect(url, nats.Timeout(patient))
 	if err != nil {
 		t.Fatal(err)
 	}
