@@ -76,7 +76,7 @@ func TestAccess(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tls := fmt.Sprintf("tls: {cert_file: %q, key_file: %q}", certificate, key)
+	tls := fmt.Sprintf("tls: {cert_file: %q, key_file: %q, timeout: 300}", certificate, key)
 	ca := Access{CA: certificate}
 	tests := []struct {
 		name, config string
@@ -84,18 +84,18 @@ func TestAccess(t *testing.T) {
 		access       Access
 		want         string // part of the error; empty: no error
 	}{
-		{"user", "authorization: {user: u, password: geheim}", "nats://u:geheim@%s", Access{}, ""},
-		{"another password", "authorization: {user: u, password: geheim}", "nats://u:geheimer@%s", Access{}, "Authorization Violation"},
-		{"token", "authorization: {token: geheim}", "nats://geheim@%s", Access{}, ""},
+		{"user", "authorization: {timeout: 300, user: u, password: geheim}", "nats://u:geheim@%s", Access{}, ""},
+		{"another password", "authorization: {timeout: 300, user: u, password: geheim}", "nats://u:geheimer@%s", Access{}, "Authorization Violation"},
+		{"token", "authorization: {timeout: 300, token: geheim}", "nats://geheim@%s", Access{}, ""},
 		{"TLS", tls, "tls://%s", ca, ""},
 		{"TLS of an unknown authority", tls, "tls://%s", Access{}, "certificate signed by unknown authority"},
 		{"TLS that the server asks for", tls, "nats://%s", ca, ""},
 		{"no TLS, which is asked for", "", "tls://%s", ca, "secure connection not available"},
 		{"no such CA", tls, "tls://%s", Access{CA: dir + "/none"}, "no such file"},
-		{"NKey", "authorization: {users: [{nkey: " + public + "}]}", "nats://%s", Access{Credentials: nk}, ""},
-		{"no NKey", "authorization: {users: [{nkey: " + public + "}]}", "nats://%s", Access{}, "Authorization Violation"},
+		{"NKey", "authorization: {timeout: 300, users: [{nkey: " + public + "}]}", "nats://%s", Access{Credentials: nk}, ""},
+		{"no NKey", "authorization: {timeout: 300, users: [{nkey: " + public + "}]}", "nats://%s", Access{}, "Authorization Violation"},
 		{"a file without credentials", "", "nats://%s", Access{Credentials: wrong}, "neither a user's JWT nor the seed of an NKey"},
-		{"NKey over TLS", tls + "\nauthorization: {users: [{nkey: " + public + "}]}", "tls://%s", Access{CA: certificate, Credentials: nk}, ""},
+		{"NKey over TLS", tls + "\nauthorization: {timeout: 300, users: [{nkey: " + public + "}]}", "tls://%s", Access{CA: certificate, Credentials: nk}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
