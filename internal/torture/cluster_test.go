@@ -183,4 +183,4 @@ func (c *cluster) exits(t testing.TB) {
 }
 
 // startWithin is how long a node waits for its database before it gives up.
-const startWithin = 10 * time.Second
+const startWithin = 30 * time.Second
