@@ -59,6 +59,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("send of three, one of them wrong: status %d, %q\n%s\nwant 1, and two created", many.status, many.errors, many.out)
 	}
 	<-bodies
+	eventually.True(t, "a is recorded", func() bool { return strings.Contains(operate("get", "default", "a"), "succeeded") })
 	if out := operate("list", "--order-no", "O-2", "--state", "pending", "--created-from", "1h"); strings.Count(out, "\n") != 2 || !strings.Contains(out, " c ") {
 		t.Errorf("list printed\n%s", out)
 	}
@@ -69,6 +70,10 @@ func TestRoundTrip(t *testing.T) {
 	// Actions by hand.
 	operate("resend", "default", "1/paid", "--reason", "asked for")
 	<-bodies
+	eventually.True(t, "the second attempt is recorded", func() bool {
+		task := exported(t, operate("get", "default", "1/paid", "-o", "json"))[0]
+		return task.State == "succeeded" && len(task.AttemptLog) == 2
+	})
 	if out := operate("reschedule", "default", "c", "--delay", "240h", "--reason", "not yet", "-o", "json"); !strings.Contains(out, `"due": "2`) || !strings.Contains(out, `"state": "pending"`) {
 		t.Errorf("reschedule printed\n%s", out)
 	}
