@@ -44,7 +44,7 @@ queues:
   merchant-notify:
     schedule: 0s, 1s, 2s, 3s
     success: success_text
-    timeout: 2s
+    timeout: 30s
   orders:
     kind: order
     query: {method: GET, url: "CHANNEL/orders/{order_no}"}
@@ -69,7 +69,7 @@ egress: {allow: ["127.0.0.0/8", "::1"]}
 `
 
 // patience is the longest time of the whole story. Tests set a longer one.
-var patience = 25 * time.Second
+var patience = 2 * time.Minute
 
 // Run plays the story, and then serves until ctx ends, unless Once is set. It returns nil if
 // everything went as expected, however ctx ended.
