@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // Shell completion offers the values of flags and arguments: fixed words always, and names if the
@@ -40,7 +43,11 @@ func TestCompletion(t *testing.T) {
 		{"resume --server " + p.url + " --endpoint ", []string{"https://shop.example:443"}},
 		{"list --server http://127.0.0.1:1 --queue ", []string{}},
 	} {
-		if got := offered(strings.Split(tt.args, " ")...); !slices.Equal(got, tt.want) {
+		var got []string
+		if !eventually.Within(time.Minute, func() bool { // a shell does not wait longer than completionPatience
+			got = offered(strings.Split(tt.args, " ")...)
+			return slices.Equal(got, tt.want)
+		}) {
 			t.Errorf("bellman %s: completion offers %q; want %q", tt.args, got, tt.want)
 		}
 	}
