@@ -39,9 +39,10 @@ func TestOrdersByCommands(t *testing.T) {
 egress: {allow: [127.0.0.1/32]}
 queues:
   default: {}
-  tell: {}
+  tell: {timeout: 5m}
   orders:
     kind: order
+    timeout: 5m
     query: {method: GET, url: "CHANNEL/{order_no}?shop={vars.shop}"}
     close: {method: POST, url: "CHANNEL/{order_no}/close"}
     states: wechat_v3
@@ -102,7 +103,7 @@ queues:
 
 	bill := filepath.Join(dir, "bill.csv")
 	write(t, bill, "\ufeffmerchant_no,order_no\r\n# of yesterday\r\nM1,paid\r\n\r\nM1, a/b\r\nM1 open\r\n")
-	out = operate("settle", bill, "--wait", "30s")
+	out = operate("settle", bill, "--wait", "1m")
 	if strings.Count(out, "\n") != 4 || strings.Count(out, "PENDING") != 2 || strings.Count(out, "PAID") != 1 || strings.Count(out, "true") != 3 {
 		t.Errorf("settle printed\n%s", out)
 	}
@@ -110,9 +111,9 @@ queues:
 		t.Errorf("the merchant was notified with %s", body)
 	}
 	write(t, bill, "M1 paid\nM1 down\n")
-	fails(1, "of 2 orders: 1 not answered", "settle", bill)
+	fails(1, "of 2 orders: 1 not answered", "settle", bill, "--wait", "1m")
 	write(t, bill, "M1 paid\nM1 none\nM2 paid\n")
-	r := fails(1, "of 3 orders: 2 unknown", "settle", bill, "-o", "json")
+	r := fails(1, "of 3 orders: 2 unknown", "settle", bill, "--wait", "1m", "-o", "json")
 	if lines := strings.Split(strings.TrimSpace(r.out), "\n"); len(lines) != 3 {
 		t.Errorf("settle printed\n%s", r.out)
 	} else {
@@ -122,7 +123,7 @@ queues:
 		}
 	}
 
-	out = operate("order", "M1", "a/b", "--settle", "3s")
+	out = operate("order", "M1", "a/b", "--settle", "1m")
 	if !strings.Contains(out, "READING") || strings.Count(out, "PENDING") != 2 || !strings.Contains(out, "query") { // the order and its one answer
 		t.Errorf("order printed\n%s", out)
 	}
@@ -135,7 +136,7 @@ queues:
 		t.Errorf("order printed\n%s", r.out)
 	}
 	operate("resume", "orders")
-	if out := operate("order", "M1", "a/b", "--settle", "30s", "-o", "json"); !strings.Contains(out, `"settled": true`) || !strings.Contains(out, `"reading": "PENDING"`) {
+	if out := operate("order", "M1", "a/b", "--settle", "1m", "-o", "json"); !strings.Contains(out, `"settled": true`) || !strings.Contains(out, `"reading": "PENDING"`) {
 		t.Errorf("order printed\n%s", out)
 	}
 	fails(1, "there is no order", "order", "M1", "none")
@@ -149,16 +150,16 @@ queues:
 	}
 	// The channel contradicts the outcome that was entered by hand.
 	write(t, bill, "M1 paid\nM1 a/b\n")
-	if r := fails(1, "of 2 orders: 1 denied by the channel", "settle", bill, "--wait", "30s"); !strings.Contains(r.out, "the channel denies it: PENDING") {
+	if r := fails(1, "of 2 orders: 1 denied by the channel", "settle", bill, "--wait", "1m"); !strings.Contains(r.out, "the channel denies it: PENDING") {
 		t.Errorf("settle printed\n%s", r.out)
 	}
-	if r := fails(1, "1 denied by the channel", "settle", bill, "--wait", "30s", "-o", "json"); !strings.Contains(r.out, `"reading":"PENDING"`) || !strings.Contains(r.out, `"trigger":"settle"`) {
+	if r := fails(1, "1 denied by the channel", "settle", bill, "--wait", "1m", "-o", "json"); !strings.Contains(r.out, `"reading":"PENDING"`) || !strings.Contains(r.out, `"trigger":"settle"`) {
 		t.Errorf("settle printed\n%s", r.out)
 	}
 	if out := operate("cancel", "--merchant-no", "M1", "--order-no", "open"); !strings.Contains(out, "cancelled") {
 		t.Errorf("cancel printed\n%s", out)
 	}
-	for _, k := range []string{"M1/paid", "M1/a/b"} { // the notification was accepted, and this was recorded
+	for _, k := range []string{"M2/dear", "M1/paid", "M1/a/b"} { // the notification was accepted, and this was recorded
 		eventually.True(t, "the merchant was told of "+k, func() bool {
 			return strings.Contains(operate("get", "tell", "orders/"+k+"/decided"), "succeeded")
 		})
