@@ -25,7 +25,7 @@ func TestMoveAmongStores(t *testing.T) {
 		t.Helper()
 		var batch []client.CreateTask
 		for n := from; n < to; n++ {
-			batch = append(batch, client.CreateTask{Queue: "default", Key: fmt.Sprint(n), URL: address, MerchantNo: "M1",
+			batch = append(batch, client.CreateTask{Queue: "default", Key: fmt.Sprint(n), URL: address, MerchantNo: "M1", Timeout: "5m",
 				JSON: json.RawMessage(fmt.Sprintf(`{"n":%d}`, 8*n))})
 		}
 		results, err := api.CreateBatch(t.Context(), batch)

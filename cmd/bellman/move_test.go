@@ -33,7 +33,7 @@ func TestMove(t *testing.T) {
 		for ; from < to; from += 500 {
 			var batch []client.CreateTask
 			for n := from; n < min(from+500, to); n++ {
-				batch = append(batch, client.CreateTask{Queue: "default", Key: fmt.Sprint(n), URL: address, MerchantNo: "M1",
+				batch = append(batch, client.CreateTask{Queue: "default", Key: fmt.Sprint(n), URL: address, MerchantNo: "M1", Timeout: "5m",
 					Success: "success_text", JSON: json.RawMessage(fmt.Sprintf(`{"n":%d}`, 8*n))})
 			}
 			results, err := api.CreateBatch(t.Context(), batch)

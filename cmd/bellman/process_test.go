@@ -118,7 +118,7 @@ func start(t testing.TB, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, exited: make(chan struct{})}
 	p.cmd = exec.Command(binary, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
-	p.cmd.Env = environment(append([]string{"BELLMAN_EGRESS_ALLOW_PRIVATE=true"}, env...)...)
+	p.cmd.Env = environment(append([]string{"BELLMAN_EGRESS_ALLOW_PRIVATE=true", "BELLMAN_STOP_TIMEOUT=5m"}, env...)...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

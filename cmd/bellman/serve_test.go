@@ -240,7 +240,7 @@ func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	t.Parallel()
 	hook, arrived, release := hold(t)
 	dir := filepath.Join(t.TempDir(), "data")
-	p := start(t, []string{"BELLMAN_STOP_TIMEOUT=5m"}, "--store", "pebble:"+dir)
+	p := serveStore(t, dir)
 	must(t, "send", "--server", p.url, "--url", hook, "--timeout", "10m")
 	wait(t, arrived, "in flight")
 	p.signal(syscall.SIGTERM)

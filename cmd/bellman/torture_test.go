@@ -322,7 +322,7 @@ func (c *creator) ask(ctx context.Context, to *client.Client) error {
 			c.made++
 			c.open = append(c.open, client.CreateTask{
 				Queue: "default", Key: fmt.Sprintf("%s/%d", c.name, c.made), URL: c.url,
-				JSON: fmt.Appendf(nil, `{"n":%d}`, c.made), Schedule: "0s, 20ms*20, 1s*60",
+				JSON: fmt.Appendf(nil, `{"n":%d}`, c.made), Schedule: "0s, 20ms*20, 1s*60", Timeout: "5m",
 			})
 		}
 	}
