@@ -47,14 +47,14 @@ func (l *till) finish(t *testing.T, p *process) {
 	looks := 0
 	eventually.True(t, "over", func() bool {
 		if looks++; looks%100 == 0 {
-			l.bringForward(t, p)
+			bringForward(t, p)
 		}
 		return l.pending(t, p) == 0
 	})
 }
 
 // bringForward resends the tasks whose last three attempts were in flight at a death.
-func (l *till) bringForward(t *testing.T, p *process) {
+func bringForward(t *testing.T, p *process) {
 	t.Helper()
 	to := p.client()
 	for task, err := range to.Tasks(t.Context(), client.Filter{State: "pending"}) {

@@ -219,10 +219,7 @@ func TestNoticeKilledInCluster(t *testing.T) {
 		nodes[try%3] = newNode(t, c.settings, database)
 	}
 	began := time.Now()
-	eventually.True(t, "told", func() bool {
-		return !slices.ContainsFunc(all, func(no string) bool { return !c.isTold(no) })
-	})
-	rest(t, nodes[0].process)
+	c.rest(t, nodes[0].process, all...)
 	c.check(t, nodes[0].client(), all...)
 	if accepted == 0 || accepted == deaths {
 		t.Errorf("%d deaths, %d of them after the answer: want some of each", deaths, accepted)
@@ -261,10 +258,7 @@ func TestSameNoticeOnTwoNodesAtOnce(t *testing.T) {
 	}
 	sent.Wait()
 	c.place(t, nodes[0].client(), all[30:]...)
-	eventually.True(t, "told", func() bool {
-		return !slices.ContainsFunc(all, func(no string) bool { return !c.isTold(no) })
-	})
-	rest(t, nodes[0].process)
+	c.rest(t, nodes[0].process, all...)
 	c.check(t, nodes[0].client(), all...)
 	for _, n := range nodes {
 		n.stop()
