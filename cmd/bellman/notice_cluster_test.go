@@ -131,10 +131,11 @@ type node struct {
 }
 
 // newNode starts a node on a database that it reaches through a cutter.
-func newNode(t *testing.T, settings string, database url.URL) *node {
+func newNode(t *testing.T, c *counter, database url.URL) *node {
 	n := &node{cutter: newCutter(t, database.Host)}
 	database.Host = n.cutter.address
-	n.process = serveOn(t, database.String(), "--config", settings)
+	n.process = serveOn(t, database.String(), "--config", c.settings)
+	c.servers = append(c.servers, n.process)
 	n.notices = n.noticesURL()
 	return n
 }
@@ -177,7 +178,7 @@ func TestNoticeKilledInCluster(t *testing.T) {
 	c := openCounter(t)
 	var nodes [3]*node
 	for i := range nodes {
-		nodes[i] = newNode(t, c.settings, database)
+		nodes[i] = newNode(t, c, database)
 	}
 	var all, open []string // open: their notifications were not recorded before this step
 	accepted, deaths, over := 0, 0, 0
@@ -216,7 +217,7 @@ func TestNoticeKilledInCluster(t *testing.T) {
 			}
 		}
 		again(t, other.notices, no)
-		nodes[try%3] = newNode(t, c.settings, database)
+		nodes[try%3] = newNode(t, c, database)
 	}
 	began := time.Now()
 	c.rest(t, nodes[0].process, all...)
@@ -238,7 +239,7 @@ func TestSameNoticeOnTwoNodesAtOnce(t *testing.T) {
 	c := openCounter(t)
 	var nodes [3]*node
 	for i := range nodes {
-		nodes[i] = newNode(t, c.settings, database)
+		nodes[i] = newNode(t, c, database)
 	}
 	var all []string
 	for i := range 40 {
