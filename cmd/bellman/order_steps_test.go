@@ -155,11 +155,18 @@ func TestOrderKilledAtEachStep(t *testing.T) {
 			settings := l.settings(t, h.queues(), "schedule: 50ms, 1h*", "confirm: 0s, 200ms", "late_watch: 700ms", "timeout: 5m")
 			dir := t.TempDir() + "/data"
 			p := serveStore(t, dir, "--config", settings)
-			var bills []*bill
+			var bills, polled []*bill
 			for _, at := range points {
-				bills = append(bills, &bill{no: at.name(), queue: at.name(), fate: at.fate})
+				b := &bill{no: at.name(), queue: at.name(), fate: at.fate}
+				if at.step == "poll" {
+					polled = append(polled, b)
+				} else {
+					bills = append(bills, b)
+				}
 			}
-			l.place(t, p.client(), 3*time.Second, bills...) // a slow machine queries before that
+			l.place(t, p.client(), 20*time.Second, polled...) // a slow machine queries before that
+			l.place(t, p.client(), 3*time.Second, bills...)
+			bills = append(bills, polled...)
 			timeout := time.After(patient)
 			for left := maps.Clone(h.at); len(left) > 0; {
 				select {
