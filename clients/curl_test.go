@@ -67,7 +67,7 @@ func TestCurl(t *testing.T) {
 	merchant := strings.TrimSuffix(w.merchant, "/notify")
 	script = strings.NewReplacer("http://127.0.0.1:2355", between.URL, "BELLMAN_KEY=KEY", "BELLMAN_KEY="+adminKey,
 		"https://merchant.example", merchant, "merchant.example", strings.TrimPrefix(merchant, "http://"),
-		"/var/backups", filepath.Join(t.TempDir())).Replace(script)
+		"/var/backups", filepath.Join(t.TempDir()), "--max-time 1 ", "--max-time 10 ").Replace(script) // a slow machine begins a stream later
 	run(t, ".", "sh", "-c", script)
 
 	text, err := os.ReadFile("openapi.json")
