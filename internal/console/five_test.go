@@ -68,6 +68,9 @@ func TestFiveTasks(t *testing.T) {
 			b.phone()
 		}
 		b.answerYes()
+		if err := w.api.PauseQueue(t.Context(), "merchant-notify", client.Because{Reason: "the bank has maintenance"}); err != nil {
+			t.Fatal(err)
+		}
 		merchant, late := "M-"+in.lang, "L-"+in.lang
 		var ids []string
 		for i := range 3 {
@@ -76,9 +79,6 @@ func TestFiveTasks(t *testing.T) {
 		}
 		for _, id := range ids {
 			w.until(t, id, ended)
-		}
-		if err := w.api.PauseQueue(t.Context(), "merchant-notify", client.Because{Reason: "the bank has maintenance"}); err != nil {
-			t.Fatal(err)
 		}
 		b.signIn("ops")
 		h := &hand{tab: b}
