@@ -55,6 +55,7 @@ func (h *hand) within(most int, what string) {
 func TestFiveTasks(t *testing.T) {
 	t.Parallel()
 	w := open(t, "ops")
+	sameDay()
 	for _, in := range []struct {
 		lang, once, scheduled string
 		phone                 bool

@@ -133,11 +133,11 @@ func TestTheThresholdsAreThoseOfTheAlarms(t *testing.T) {
 	if got := entries(t, page); len(got) != 1 || !strings.Contains(got[0], "Queue late pay 5 tasks") || !strings.Contains(page, hot) {
 		t.Errorf("90 s late without a rule: %q, tile hot: %t; want the queue, and the tile hot, after a minute", got, strings.Contains(page, hot))
 	}
-	s.raised.rules = []alarm.Rule{{Name: "late", When: alarm.Overdue, Above: 120}}
+	s.raised.rules = []alarm.Rule{{Name: "late", When: alarm.Overdue, Above: 3600}}
 	s.now.forget()
 	s.needs.forget()
 	if page := s.get(t, "/").body; strings.Contains(page, hot) || !strings.Contains(page, "Nothing needs attention") {
-		t.Error("90 s late, with a rule above 2m: the page is alarmed all the same")
+		t.Error("90 s late, with a rule above an hour: the page is alarmed all the same")
 	}
 	s.raised.rules = append(s.raised.rules, alarm.Rule{Name: "pay", When: alarm.Overdue, Queue: "pay", Above: 30})
 	s.needs.forget()

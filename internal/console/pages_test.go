@@ -324,6 +324,7 @@ func TestTheRangeIsKept(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	b := w.tab(t)
+	sameDay()
 	b.open("/")
 	b.click(`button[value=today]`)
 	b.until(`location.search.includes("range=today") && location.search.includes("zone=Asia%2FShanghai")`)

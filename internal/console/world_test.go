@@ -22,6 +22,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
@@ -182,6 +183,16 @@ func ended(task *client.TaskDetail) bool { return task.State != "pending" }
 
 func attempted(n int) func(*client.TaskDetail) bool {
 	return func(task *client.TaskDetail) bool { return task.Attempts >= n }
+}
+
+// sameDay waits for midnight in Shanghai, where the browser is, if it is near. A test that speaks of
+// today does not see two days then.
+func sameDay() {
+	now := time.Now().In(time.FixedZone("", 8*3600))
+	midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location())
+	if left := midnight.Sub(now); left < 10*time.Minute {
+		time.Sleep(left)
+	}
 }
 
 // emoji is the longest merchant number there is.
