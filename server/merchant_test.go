@@ -236,7 +236,7 @@ func TestMerchantMissing(t *testing.T) {
 		t.Fatalf("create without any address: %v", err)
 	}
 	s := openNotified(t, "no")
-	put(t, api, "M1", client.PutMerchant{NotifyURL: s.URL, Schedule: "0s, 30ms*200"})
+	put(t, api, "M1", client.PutMerchant{NotifyURL: s.URL, Schedule: "0s, 2s*150"})
 	task := create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M1"})
 	until(t, api, task.ID, attempted(1))
 	if err := api.DeleteMerchant(t.Context(), "M1", "moved away"); err != nil {
