@@ -63,7 +63,7 @@ func TestMove(t *testing.T) {
 		t.Errorf("the dry run printed %s", dry)
 	}
 
-	// On a busy machine the move may be over before the test can kill it. Then there is another one.
+	// On a busy machine a move may be over before the test can kill it: then there is another.
 	spare := os.DirFS(copyOf(t, os.DirFS(dir)))
 	for try := 1; ; try++ {
 		killed := moving(t, from, target)
