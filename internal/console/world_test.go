@@ -185,8 +185,8 @@ func attempted(n int) func(*client.TaskDetail) bool {
 	return func(task *client.TaskDetail) bool { return task.Attempts >= n }
 }
 
-// sameDay waits for midnight in Shanghai, where the browser is, if it is near. A test that speaks of
-// today does not see two days then.
+// sameDay waits for midnight in Shanghai, where the browser is, if it is near. A test that speaks
+// of today does not see two days then.
 func sameDay() {
 	now := time.Now().In(time.FixedZone("", 8*3600))
 	midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location())
