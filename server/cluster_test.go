@@ -79,7 +79,7 @@ func TestTwoServers(t *testing.T) {
 		}
 		for i, addr := range addrs {
 			passes(t, "told anything by the other", func() bool { return figure(t, addr, "bellman_hints_received_total") > 0 })
-			// A hint that takes longer than a second may come after a newer one, and is refused then.
+			// A hint that takes longer than a second may come after a newer one, and is refused.
 			if n, slow := figure(t, addr, "bellman_hints_refused_total"), figure(t, addrs[1-i], "bellman_hints_failed_total"); n > slow {
 				t.Errorf("%v hints of the other were refused, and %v of them were slow", n, slow)
 			}
