@@ -34,6 +34,9 @@ filter is required. --dry-run only counts.`,
 			return err
 		}
 		if *all {
+			if err := checkGiven(c.Flags()); err != nil {
+				return err
+			}
 			if len(args) > 0 || wanted == (client.Filter{}) {
 				return wrong{fmt.Errorf("--all: want a filter such as --state failed, and no task by name")}
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -199,6 +200,24 @@ func (f *filter) filter(now time.Time) (client.Filter, error) {
 		return out, err
 	}
 	return out, readMoment(now, "--finished-from", f.finished, &out.FinishedFrom)
+}
+
+// checkGiven returns an error if one of the flags of a filter was given without a value, such as one
+// from an unset variable of the shell. Such a flag does not limit the filter.
+func checkGiven(flags *pflag.FlagSet) (err error) {
+	own := pflag.NewFlagSet("filter", pflag.ContinueOnError)
+	new(filter).flags(own)
+	flags.Visit(func(flag *pflag.Flag) {
+		value := flag.Value.String()
+		switch {
+		case own.Lookup(flag.Name) == nil:
+		case value == "":
+			err = wrong{fmt.Errorf("--%s is empty: give it a value, or leave it out", flag.Name)}
+		case flag.Name == "status" && value == "0":
+			err = wrong{errors.New("--status 0: want an HTTP status from 100 to 599")}
+		}
+	})
+	return err
 }
 
 // A created is the range of creation times as flags state it.
