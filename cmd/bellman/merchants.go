@@ -204,11 +204,12 @@ func merchantPutCommand() *cobra.Command {
 			}
 			wanted.PerEndpoint = &limits
 		}
-		if f.Changed("scheme") {
+		switch {
+		case !f.Changed("scheme"):
+		case *scheme == "":
 			wanted.Sign = nil
-			if *scheme != "" {
-				wanted.Sign = &client.MerchantSign{Scheme: *scheme}
-			}
+		case wanted.Sign == nil || wanted.Sign.Scheme != *scheme: // the present scheme keeps its settings
+			wanted.Sign = &client.MerchantSign{Scheme: *scheme}
 		}
 		if wanted.Sign != nil {
 			setSign(wanted.Sign)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman/client"
 )
 
 // An import reports the wrong lines by their numbers in the file, with the reasons, and accepts the
@@ -131,6 +133,39 @@ func TestFlagsOfNoSignature(t *testing.T) {
 		r := run(t, "merchants", "put", "M1", flag, "order=given", "--server", server.URL)
 		if want := flag + " needs --scheme"; r.status != 2 || !strings.Contains(r.errors, want) {
 			t.Errorf("status %d, %s; want 2 and %q", r.status, r.errors, want)
+		}
+	}
+}
+
+// The scheme that the merchant has already, given again, leaves the other settings of the signature
+// as they are. Another scheme begins without them.
+func TestPutSameScheme(t *testing.T) {
+	t.Parallel()
+	puts := make(chan client.PutMerchant, 4) // one for each command
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			var in client.PutMerchant
+			if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+				t.Errorf("read what is put: %v", err)
+			}
+			puts <- in
+		}
+		fmt.Fprint(w, `{"merchant_no": "M1", "version": "1", "sign": {"scheme": "md5_key", "params": "order=given case=lower", "secrets": ["***abcd"]}}`)
+	}))
+	defer server.Close()
+	for _, tt := range []struct{ scheme, params, want string }{
+		{"md5_key", "", "order=given case=lower"},
+		{"md5_key", "--params=order=sorted", "order=sorted"},
+		{"md5_key", "--params=", ""},
+		{"rsa2", "", ""},
+	} {
+		args := []string{"merchants", "put", "M1", "--scheme", tt.scheme, "--server", server.URL}
+		if tt.params != "" {
+			args = append(args, tt.params)
+		}
+		must(t, args...)
+		if s := (<-puts).Sign; s == nil || s.Scheme != tt.scheme || s.Params != tt.want || s.Secrets != nil {
+			t.Errorf("put --scheme %s %s puts %+v; want the params %q and no secrets", tt.scheme, tt.params, s, tt.want)
 		}
 	}
 }
