@@ -202,8 +202,8 @@ func (f *filter) filter(now time.Time) (client.Filter, error) {
 	return out, readMoment(now, "--finished-from", f.finished, &out.FinishedFrom)
 }
 
-// checkGiven returns an error if one of the flags of a filter was given without a value, such as one
-// from an unset variable of the shell. Such a flag does not limit the filter.
+// checkGiven returns an error if one of the flags of a filter was given without a value, such as a
+// value from an unset variable of the shell. Such a flag does not limit the filter.
 func checkGiven(flags *pflag.FlagSet) (err error) {
 	own := pflag.NewFlagSet("filter", pflag.ContinueOnError)
 	new(filter).flags(own)
