@@ -39,6 +39,9 @@ addresses; --revoke ends one.`,
 		case len(args) == 0 || *reason == "":
 			return wrong{fmt.Errorf(`want a merchant's number and --reason: bellman link M1001 --reason "asks whether we sent it"`)}
 		}
+		if len(args) > 1 && args[1] == "" { // without an order, the link would show all notices
+			return wrong{fmt.Errorf("ORDER is empty: name an order, or leave it out to show all notices of merchant %s", args[0])}
+		}
 		in := client.MakeLink{MerchantNo: args[0], Life: *life, Reason: *reason}
 		if len(args) > 1 {
 			in.OrderNo = args[1]

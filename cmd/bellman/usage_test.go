@@ -172,6 +172,16 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
+// An empty order, such as one from an unset variable of the shell, makes no link to all notices of
+// the merchant.
+func TestLinkOfEmptyOrder(t *testing.T) {
+	t.Parallel()
+	r := run(t, "link", "M1001", "", "--reason", "asks", "--server", "http://127.0.0.1:1")
+	if r.status != 2 || !strings.Contains(r.errors, "ORDER is empty") {
+		t.Errorf("status %d, %q; want 2 and the reason", r.status, r.errors)
+	}
+}
+
 func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
