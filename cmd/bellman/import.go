@@ -63,7 +63,7 @@ POST /v1/tasks, "resume" included. A line without a key gets one made of its con
 			return wrong{errors.New("--from is missing: want mysql://USER:PASSWORD@HOST:3306/DATABASE, or a file")}
 		}
 		var err error
-		if o.Zone, err = time.LoadLocation(*zone); err != nil {
+		if o.Zone, err = time.LoadLocation(*zone); err != nil || *zone == "" { // which would be UTC
 			return wrong{fmt.Errorf("--zone %q is no time zone: want a name such as Asia/Shanghai, or UTC", *zone)}
 		}
 		ctx := c.Context()

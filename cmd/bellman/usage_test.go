@@ -150,6 +150,7 @@ func TestExitStatus(t *testing.T) {
 		{"bench nonsense", 2, "", "no scenario \"nonsense\""},
 		{"demo --listen 2355 --once", 2, "", "is no address"},
 		{"import csv t.csv", 2, "", "import: want --from before \"t.csv\": bellman import csv --from t.csv"},
+		{"import csv --from t.csv --zone=", 2, "", "--zone \"\" is no time zone"},
 		{"import xls t.csv", 2, "", "import: want one of roncoo, jeepay, csv, ndjson"},
 		{"reschedule", 2, "", "reschedule: want a task's id, or its queue and key"},
 		{"reschedule x", 2, "", "reschedule: want --due or --delay"},
