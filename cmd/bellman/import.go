@@ -62,6 +62,11 @@ POST /v1/tasks, "resume" included. A line without a key gets one made of its con
 		if *from == "" {
 			return wrong{errors.New("--from is missing: want mysql://USER:PASSWORD@HOST:3306/DATABASE, or a file")}
 		}
+		for _, name := range []string{"method", "table"} {
+			if c.Flags().Changed(name) && args[0] != "roncoo" && args[0] != "jeepay" {
+				return wrong{fmt.Errorf("--%s is for roncoo and jeepay: leave it out for %s", name, args[0])}
+			}
+		}
 		var err error
 		if o.Zone, err = time.LoadLocation(*zone); err != nil || *zone == "" { // which would be UTC
 			return wrong{fmt.Errorf("--zone %q is no time zone: want a name such as Asia/Shanghai, or UTC", *zone)}

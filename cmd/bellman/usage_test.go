@@ -151,6 +151,8 @@ func TestExitStatus(t *testing.T) {
 		{"demo --listen 2355 --once", 2, "", "is no address"},
 		{"import csv t.csv", 2, "", "import: want --from before \"t.csv\": bellman import csv --from t.csv"},
 		{"import csv --from t.csv --zone=", 2, "", "--zone \"\" is no time zone"},
+		{"import csv --from t.csv --method GET", 2, "", "--method is for roncoo and jeepay: leave it out for csv"},
+		{"import ndjson --from t --table x", 2, "", "--table is for roncoo and jeepay: leave it out for ndjson"},
 		{"import xls t.csv", 2, "", "import: want one of roncoo, jeepay, csv, ndjson"},
 		{"reschedule", 2, "", "reschedule: want a task's id, or its queue and key"},
 		{"reschedule x", 2, "", "reschedule: want --due or --delay"},
