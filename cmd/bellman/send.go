@@ -115,7 +115,7 @@ func (f *taskFlags) apply(t *client.CreateTask) error {
 	t.Amount = cmp.Or(f.amount, t.Amount)
 	t.Queue = cmp.Or(t.Queue, "default")
 	for _, flag := range [][2]string{{"json", f.data}, {"notify-json", f.notifyJSON}} {
-		if flag[1] != "" && !json.Valid([]byte(flag[1])) {
+		if f.set.Changed(flag[0]) && !json.Valid([]byte(flag[1])) { // an empty text is no JSON either
 			return wrong{fmt.Errorf("--%s: is not JSON: see whether the shell has taken its quotes", flag[0])}
 		}
 	}

@@ -84,6 +84,8 @@ func TestExitStatus(t *testing.T) {
 		{"list --created-from yesterday --server http://127.0.0.1:1", 2, "", "--created-from \"yesterday\": want a time"},
 		{"list --server http://127.0.0.1:1", 1, "", "start a server with bellman serve"},
 		{"send --json {", 2, "", "--json: is not JSON"},
+		{"send --json=", 2, "", "--json: is not JSON"},
+		{"send --notify-json=", 2, "", "--notify-json: is not JSON"},
 		{"send --due now", 2, "", "--due \"now\": want a time"},
 		{"send --order-created now", 2, "", "--order-created \"now\": want a time"},
 		{"send --order-created=", 2, "", "--order-created \"\": want a time"},
