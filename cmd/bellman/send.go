@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -184,7 +185,11 @@ func readTasks(path string, set func(*client.CreateTask) error) ([]client.Create
 	if path == "-" {
 		from = "standard input"
 	}
-	d := json.NewDecoder(in)
+	buffered := bufio.NewReader(in)
+	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" { // as some editors begin a file
+		buffered.Discard(3)
+	}
+	d := json.NewDecoder(buffered)
 	var tasks []client.CreateTask
 	for {
 		var text json.RawMessage
