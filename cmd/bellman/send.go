@@ -233,13 +233,19 @@ func sendOne(ctx context.Context, to *call, in client.CreateTask) error {
 func sendMany(ctx context.Context, to *call, in []client.CreateTask) error {
 	refused := 0
 	var last error
+	list := array{out: to.out}
 	for start := 0; start < len(in); {
 		end := batchEnd(in, start)
 		results, err := to.CreateBatch(ctx, in[start:end])
 		if err != nil {
-			return fmt.Errorf("%d of %d tasks were sent: %w", start, len(in), err)
+			return errors.Join(fmt.Errorf("%d of %d tasks were sent: %w", start, len(in), err), list.end())
 		}
-		if err := to.print(results, func(t *rows) { t.results(start, results) }); err != nil {
+		if to.json {
+			err = list.add(results)
+		} else {
+			err = to.print(results, func(t *rows) { t.results(start, results) })
+		}
+		if err != nil {
 			return err
 		}
 		for _, r := range results {
@@ -250,10 +256,45 @@ func sendMany(ctx context.Context, to *call, in []client.CreateTask) error {
 		}
 		start = end
 	}
+	if err := list.end(); err != nil {
+		return err
+	}
 	if refused > 0 {
 		return fmt.Errorf("%d of %d tasks were refused, the last one: %s", refused, len(in), problemOf(last))
 	}
 	return nil
+}
+
+// An array writes the results of batches as one array of JSON.
+type array struct {
+	out io.Writer
+	n   int // results written
+}
+
+func (a *array) add(results []client.BatchResult) error {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("  ", "  ")
+	for _, r := range results {
+		text.WriteString(map[bool]string{true: "[\n  ", false: ",\n  "}[a.n == 0])
+		if err := e.Encode(r); err != nil {
+			return err
+		}
+		text.Truncate(text.Len() - 1) // the end of the line, which Encode adds
+		a.n++
+	}
+	_, err := seenJSON{a.out}.Write(text.Bytes())
+	return err
+}
+
+// end ends the array, if something was added.
+func (a *array) end() error {
+	if a.n == 0 {
+		return nil
+	}
+	_, err := io.WriteString(a.out, "\n]\n")
+	return err
 }
 
 // batchEnd returns the end of the batch that begins at start: after 1,000 tasks, or about 8 MiB.
