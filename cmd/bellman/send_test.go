@@ -22,7 +22,8 @@ func TestSendFileWithMark(t *testing.T) {
 	}
 }
 
-// The results of more tasks than one request takes are one JSON text, also if a later request fails.
+// The results of more tasks than one request takes are one JSON text, also if a later request
+// fails.
 func TestSendPrintsOneArray(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		var calls atomic.Int32
