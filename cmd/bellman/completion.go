@@ -27,10 +27,20 @@ var values = map[string][]string{
 	"order-state": resend.OrderStates,
 }
 
+// ownValues are the possible values of flags of one command that differ from those in values.
+var ownValues = map[string][]string{
+	"bellman merchants list --state": {"failing", "late", "paused"},
+	"bellman notices --result":       {"applied", "duplicate", "held", "mismatch", "refused"},
+	"bellman reconcile --output":     {"table", "json", "csv"},
+}
+
 // complete adds shell completion of flags and arguments to a command and its subcommands. Names of
 // queues and endpoints come from the server; without a server there are none.
 func complete(c *cobra.Command) {
 	for name, all := range values {
+		if own, is := ownValues[c.CommandPath()+" --"+name]; is {
+			all = own
+		}
 		if c.Flags().Lookup(name) != nil {
 			register(c, name, cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp))
 		}
