@@ -92,6 +92,7 @@ var guests = map[string][]string{
 	"internal/bench/scratch":  {"github.com/jackc", "github.com/go-sql-driver", "github.com/redis", "github.com/prometheus"},
 	"internal/bench/peers":    {"github.com/redis", "github.com/jackc"},
 	"internal/importer":       {"github.com/go-sql-driver"},
+	"cmd/bellman":             {"golang.org/x/text"},
 	"internal/bench":          {"github.com/prometheus"},
 	"internal/brokers/source": {"github.com/go-json-experiment"},
 	"order/internal/wire":     {"github.com/go-json-experiment"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/width"
+
 	"github.com/bellmanhq/bellman/client"
 )
 
@@ -16,7 +19,7 @@ import (
 type rows struct{ out *tabwriter.Writer }
 
 func newRows(w io.Writer, heads ...string) *rows {
-	t := &rows{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	t := &rows{tabwriter.NewWriter(unmarked{w}, 0, 0, 2, ' ', 0)}
 	if len(heads) > 0 {
 		t.heads(heads...)
 	}
@@ -32,13 +35,51 @@ func (t *rows) row(cells ...any) {
 		if i > 0 {
 			fmt.Fprint(t.out, "\t")
 		}
-		fmt.Fprint(t.out, shown(fmt.Sprint(cell)))
+		fmt.Fprint(t.out, marked(shown(fmt.Sprint(cell))))
 	}
 	fmt.Fprintln(t.out)
 }
 
 // end writes the rest, and returns an error if something could not be written.
 func (t *rows) end() error { return t.out.Flush() }
+
+// mark follows each character that takes two columns of a terminal, such as a Chinese one: a
+// tabwriter counts characters. No cell has it, because shown escapes it.
+const mark = "\x00"
+
+// marked returns a text with its marks.
+func marked(s string) string {
+	if !strings.ContainsFunc(s, wide) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		b.WriteRune(r)
+		if wide(r) {
+			b.WriteString(mark)
+		}
+	}
+	return b.String()
+}
+
+// wide reports whether a terminal shows a character in two columns.
+func wide(r rune) bool {
+	if r < 0x1100 { // the first one
+		return false
+	}
+	kind := width.LookupRune(r).Kind()
+	return kind == width.EastAsianWide || kind == width.EastAsianFullwidth
+}
+
+// An unmarked writes the output of a tabwriter without the marks.
+type unmarked struct{ to io.Writer }
+
+func (w unmarked) Write(text []byte) (int, error) {
+	if _, err := w.to.Write(bytes.ReplaceAll(text, []byte(mark), nil)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
 
 func shown(s string) string {
 	switch {

@@ -74,3 +74,21 @@ func TestAttemptsOf(t *testing.T) {
 		}
 	}
 }
+
+// The columns of a table stand below each other on a terminal, which shows a Chinese character in
+// two columns.
+func TestColumnsOfWideCharacters(t *testing.T) {
+	var out bytes.Buffer
+	rows := newRows(&out, "NAME", "STATE", "WHY")
+	rows.row("茶叶店", "ok", "（无）")
+	rows.row("Tea\x00", "ok", "none")
+	if err := rows.end(); err != nil {
+		t.Fatal(err)
+	}
+	const want = "NAME     STATE  WHY\n" +
+		"茶叶店   ok     （无）\n" +
+		"Tea\\x00  ok     none\n"
+	if out.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", out.String(), want)
+	}
+}
