@@ -26,14 +26,14 @@ while bellman has no such order.`,
 	c.Flags().StringVar(&f.Result, "result", "", "only notices with this result: applied, duplicate, held, mismatch or refused")
 	limit := c.Flags().Int("limit", 50, "number of notices, the newest first")
 	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
-		all, _, err := upTo(*limit, func(limit int, cursor string) (*client.Notices, error) {
+		all, next, err := upTo(*limit, func(limit int, cursor string) (*client.Notices, error) {
 			f.Limit, f.Cursor = limit, cursor
 			return to.ListNotices(ctx, f)
 		}, func(p *client.Notices) ([]client.Notice, string) { return p.Notices, p.NextCursor })
 		if err != nil {
 			return err
 		}
-		return to.print(client.Notices{Notices: all}, func(t *rows) {
+		return to.print(client.Notices{Notices: all, NextCursor: next}, func(t *rows) {
 			t.heads("CAME", "RESULT", "QUEUE", "ACCOUNT", "OF", "MERCHANT", "ORDER", "REF NO", "STATE", "WHY")
 			for _, n := range all {
 				t.row(n.Came, n.Result, n.Queue, n.Account, n.Of, n.MerchantNo, cmp.Or(n.OrderNo, n.ChannelOrderNo), n.RefNo, n.State, n.Why)

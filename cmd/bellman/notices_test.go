@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -50,5 +51,16 @@ func TestNotices(t *testing.T) {
 	}
 	if table := must(t, "decide", "M1", "A3", "--outcome", "PAID", "--reason", "ticket 4712", "--server", p.url); !strings.Contains(table, "PAID") || strings.Contains(table, "failed") || strings.Contains(table, "amount_mismatch") {
 		t.Errorf("decided as PAID:\n%s\nwant the order PAID, and nothing of what it was before", table)
+	}
+}
+
+// The JSON of a list that --limit cuts off says that there are more notices.
+func TestNoticesSayThatThereAreMore(t *testing.T) {
+	t.Parallel()
+	url := receive(t, func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `{"notices":[{"order_no":"A1"}],"next_cursor":"A2"}`)
+	})
+	if out := must(t, "notices", "--limit", "1", "-o", "json", "--server", url); !strings.Contains(out, `"next_cursor": "A2"`) {
+		t.Errorf("bellman notices printed\n%s\nwant the cursor of the next page", out)
 	}
 }
