@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/lines"
 )
 
 func sendCommand() *cobra.Command {
@@ -204,7 +205,9 @@ func readTasks(path string, set func(*client.CreateTask) error) ([]client.Create
 		case err == nil:
 			known := json.NewDecoder(bytes.NewReader(text))
 			known.DisallowUnknownFields()
-			err = known.Decode(&t)
+			if err = known.Decode(&t); err == nil {
+				err = lines.Once(text)
+			}
 		}
 		if errors.Is(err, io.EOF) {
 			break

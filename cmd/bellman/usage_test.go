@@ -25,6 +25,8 @@ func TestExitStatus(t *testing.T) {
 	write(t, odd, `{"queue":"default","colour":"red"}`)
 	cut := filepath.Join(dir, "cut.json")
 	write(t, cut, `{"queue":"default"`)
+	twice := filepath.Join(dir, "twice.json")
+	write(t, twice, `{"url":"http://a.example/","url":"http://b.example/"}`)
 	gbk := filepath.Join(dir, "gbk.json")
 	write(t, gbk, "{\"body\":\"\xb6\xa9\xb5\xa5\"}")
 	away := filepath.Join(dir, "away.yaml")
@@ -93,6 +95,7 @@ func TestExitStatus(t *testing.T) {
 		{"send " + empty, 2, "", "has no task"},
 		{"send " + odd, 2, "", "unknown field \"colour\""},
 		{"send " + cut, 2, "", "task 1 of " + cut + ": the JSON is cut off\n"},
+		{"send " + twice, 2, "", "task 1 of " + twice + ": url: is given twice"},
 		{"send " + gbk, 2, "", "task 1 of " + gbk + ": is not UTF-8\n"},
 		{"send --url http://m.example --body \xb6\xa9", 2, "", "--body: is not UTF-8"},
 		{"export --store pebble:x --kind orders", 2, "", `kind "orders"`},

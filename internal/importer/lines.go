@@ -59,6 +59,8 @@ func NDJSON(in io.Reader, queue string) Source {
 			row.Wrong = jsonlines.Undecoded(err)
 		} else if _, err := d.Token(); !errors.Is(err, io.EOF) {
 			row.Wrong = errors.New("has more than one JSON value: want one task a line")
+		} else {
+			row.Wrong = jsonlines.Once(text)
 		}
 		named(&row.Task, queue, text)
 		return row, nil

@@ -87,6 +87,21 @@ line 9: {"queue":"q","key":"last"}`},
 	}
 }
 
+// A field that a line has twice is refused, as by POST /v1/tasks. What the merchant gets is its own
+// affair.
+func TestFieldTwice(t *testing.T) {
+	const text = `{"url":"http://a/","url":"http://b/"}
+{"amount":1,"Amount":2}
+{"url":"http://a/","json":{"id":1,"id":2},"vars":{"a":"1","A":"2"}}
+`
+	want := []string{"url: is given twice: give it once", "Amount: is given twice: give it once", "<nil>"}
+	for i, r := range all(t, importer.NDJSON(strings.NewReader(text), "q"), nil) {
+		if got := fmt.Sprint(r.Wrong); got != want[i] {
+			t.Errorf("%s: %s; want %s", r.Where, got, want[i])
+		}
+	}
+}
+
 func TestCSVInvalid(t *testing.T) {
 	for text, want := range map[string]string{
 		"":              "line 1: want the columns' names",

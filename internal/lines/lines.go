@@ -158,6 +158,32 @@ func Undecoded(why error) error {
 	return fmt.Errorf("is no JSON object: %w", why)
 }
 
+// Once returns a [TwiceError] if the object in text, which is valid JSON, has a field twice. It does
+// not look into the values of the fields. Names of fields are compared without case.
+func Once(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return err
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := token.(string) // as all names are
+		folded := strings.ToLower(name)
+		if seen[folded] {
+			return TwiceError(name)
+		}
+		seen[folded] = true
+		if err := d.Decode(new(json.RawMessage)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // once reads a value, and returns a [TwiceError] if an object in it has a field twice. Names of
 // fields are compared without case.
 func once(d *json.Decoder, path string) error {
