@@ -158,8 +158,8 @@ func Undecoded(why error) error {
 	return fmt.Errorf("is no JSON object: %w", why)
 }
 
-// Once returns a [TwiceError] if the object in text, which is valid JSON, has a field twice. It does
-// not look into the values of the fields. Names of fields are compared without case.
+// Once returns a [TwiceError] if the object in text, which is valid JSON, has a field twice. It
+// does not look into the values of the fields. Names of fields are compared without case.
 func Once(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
