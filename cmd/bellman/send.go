@@ -305,7 +305,11 @@ func batchEnd(in []client.CreateTask, start int) int {
 	const maxBytes = 8 << 20
 	size := 0
 	for i := start; i < len(in); i++ {
-		if size += len(in[i].Body) + len(in[i].JSON) + 1024; i > start && (size > maxBytes || i-start == client.MaxBatch) {
+		size += len(in[i].Body) + len(in[i].JSON) + 1024
+		if n := in[i].Notify; n != nil {
+			size += len(n.JSON)
+		}
+		if i > start && (size > maxBytes || i-start == client.MaxBatch) {
 			return i
 		}
 	}

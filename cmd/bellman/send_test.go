@@ -69,3 +69,15 @@ func TestSendPrintsOneArray(t *testing.T) {
 		}
 	}
 }
+
+// What the notifications of orders say counts for the size of a request: the server takes 16 MiB.
+func TestBatchOfOrders(t *testing.T) {
+	const size = 100 << 10
+	orders := make([]client.CreateTask, 200)
+	for i := range orders {
+		orders[i].Notify = &client.Notify{JSON: bytes.Repeat([]byte("1"), size)}
+	}
+	if end := batchEnd(orders, 0); end*size > 16<<20 || end == 0 {
+		t.Errorf("%d orders of 100 KiB in one request; want less than 16 MiB", end)
+	}
+}

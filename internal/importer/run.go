@@ -101,6 +101,9 @@ func batch(rows []Row) int {
 	for i := range rows {
 		t := &rows[i].Task
 		bytes += 1000 + len(t.Body) + len(t.JSON) + len(t.URL)
+		if t.Notify != nil {
+			bytes += len(t.Notify.JSON)
+		}
 		if bytes > pageBytes && i > 0 {
 			return i
 		}

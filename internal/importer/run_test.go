@@ -167,6 +167,22 @@ func TestRunUntilUnreadableLine(t *testing.T) {
 	}
 }
 
+// What the notifications of orders say counts for the size of a request: the server takes 16 MiB.
+func TestBatchesOfOrders(t *testing.T) {
+	const size = 100 << 10
+	rows := numbered(200)
+	for i := range *rows {
+		(*rows)[i].Task.Notify = &client.Notify{JSON: []byte(`{"x":"` + strings.Repeat("a", size) + `"}`)}
+	}
+	s := &server{tasks: map[string]*client.Task{}}
+	if _, err := importer.Run(t.Context(), rows, s, func(importer.Report) {}); err != nil {
+		t.Fatal(err)
+	}
+	if most := slices.Max(s.calls); len(s.tasks) != 200 || most*size > 16<<20 {
+		t.Errorf("%d tasks, %d in one request; want 200, in requests of less than 16 MiB", len(s.tasks), most)
+	}
+}
+
 // asked is a server that accepts all tasks except wrong, and stores nothing.
 type asked struct{ wrong string }
 
