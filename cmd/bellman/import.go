@@ -161,7 +161,11 @@ func runImport(ctx context.Context, out, problems io.Writer, from importer.Sourc
 		return fmt.Sprintf("%d rows: %d taken over, %d were already, %d have nothing left to do, %d moved, %d refused",
 			counts.All(), counts[importer.Taken], counts[importer.There], counts[importer.Skipped], counts[importer.Moved], counts[importer.Wrong])
 	}
-	_, err := importer.Run(ctx, from, to, func(r importer.Report) {
+	asked := &announced{Tasks: to, tell: func(why error) {
+		progress.clear()
+		say(problems, "bellman: the server takes no rows now, and is asked again for up to ten minutes: %s", strings.TrimPrefix(why.Error(), "bellman: "))
+	}}
+	_, err := importer.Run(ctx, from, asked, func(r importer.Report) {
 		counts[r.Fate]++
 		if r.Fate == importer.Wrong || r.Fate == importer.Moved {
 			progress.clear()
@@ -181,6 +185,23 @@ func runImport(ctx context.Context, out, problems io.Writer, from importer.Sourc
 		return fmt.Errorf("%w; run it again, nothing is taken over twice", err)
 	}
 	return unfinished(counts)
+}
+
+// An announced tells why the server takes no rows now, at most once a minute. The import then waits
+// and tries again.
+type announced struct {
+	importer.Tasks
+	tell func(why error)
+	told time.Time
+}
+
+func (a *announced) CreateBatch(ctx context.Context, tasks []client.CreateTask) ([]client.BatchResult, error) {
+	results, err := a.Tasks.CreateBatch(ctx, tasks)
+	if err != nil && importer.Passes(err) && time.Since(a.told) >= time.Minute {
+		a.told = time.Now()
+		a.tell(err)
+	}
+	return results, err
 }
 
 // unfinished returns an error if an import leaves rows that a person must deal with.

@@ -107,10 +107,10 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// An import that is interrupted says how far it came.
+// An import says why it waits, and if it is interrupted how far it came.
 func TestImportInterrupted(t *testing.T) {
 	t.Parallel()
-	asked := make(chan struct{}, 1)
+	asked := make(chan struct{}, 2)
 	busy := receive(t, func(w http.ResponseWriter, _ *http.Request) {
 		select {
 		case asked <- struct{}{}:
@@ -128,12 +128,14 @@ func TestImportInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-asked
+	<-asked // the import has waited after the first answer
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != 1 || !strings.Contains(out.String(), "1 rows: 0 taken over") || !strings.Contains(errs.String(), "stopped; run it again") {
-		t.Errorf("status %d\n%s%s\nwant 1, how many rows, and what to do", status, &out, &errs)
+	if status := cmd.ProcessState.ExitCode(); status != 1 || !strings.Contains(out.String(), "1 rows: 0 taken over") || !strings.Contains(errs.String(), "stopped; run it again") ||
+		!strings.Contains(errs.String(), "the server takes no rows now, and is asked again for up to ten minutes: 503") {
+		t.Errorf("status %d\n%s%s\nwant 1, how many rows, why it waited, and what to do", status, &out, &errs)
 	}
 }
 

@@ -123,12 +123,12 @@ func take(ctx context.Context, rows []Row, to Tasks, note func(Report)) error {
 		if err == nil && len(results) != len(rows) {
 			return fmt.Errorf("the server answered %d results for %d tasks", len(results), len(rows))
 		}
-		if err != nil && !passes(err) {
+		if err != nil && !Passes(err) {
 			return err
 		}
 		var again []Row
 		for i, r := range results {
-			if r.Error != nil && passes(r.Error) {
+			if r.Error != nil && Passes(r.Error) {
 				again, err = append(again, rows[i]), r.Error
 				continue
 			}
@@ -156,8 +156,8 @@ func take(ctx context.Context, rows []Row, to Tasks, note func(Report)) error {
 	}
 }
 
-// passes reports whether an error is temporary.
-func passes(err error) bool {
+// Passes reports whether an error is temporary: Run tries again.
+func Passes(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
