@@ -140,7 +140,7 @@ func (k Kind[T]) parse(text string) (in T, err error) {
 	if err = d.Decode(&in); err != nil {
 		return in, Undecoded(err)
 	}
-	if d.More() {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return in, fmt.Errorf("has text behind its JSON: want one %s a line", k.Noun)
 	}
 	return in, once(json.NewDecoder(strings.NewReader(text)), "")

@@ -24,6 +24,8 @@ func TestWhatIsWrongWithALine(t *testing.T) {
 		{`{"name":"a","Name":"b"}`, `Name: is given twice: give it once`},
 		{`{"sign":{"serial":"a","serial":"a"}}`, `sign.serial: is given twice: give it once`},
 		{`{} {}`, `has text behind its JSON: want one merchant a line`},
+		{`{}} {"merchant_no":"M2"}`, `has text behind its JSON: want one merchant a line`},
+		{`{}]`, `has text behind its JSON: want one merchant a line`},
 		{`{`, `is no JSON object: unexpected EOF`},
 		{`[]`, `is no JSON object: json: cannot unmarshal array into Go value of type client.PutMerchant`},
 		{"{\"name\":\"\xd5\xc5\"}", "is not UTF-8"}, // GBK
