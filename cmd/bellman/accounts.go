@@ -171,9 +171,12 @@ func readKey(flag, file string, to *string) error {
 	}
 	defer in.Close()
 	const most = 64 << 10
-	text, err := io.ReadAll(io.LimitReader(in, most))
+	text, err := io.ReadAll(io.LimitReader(in, most+1))
 	if err != nil {
 		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	if len(text) > most {
+		return wrong{fmt.Errorf("--%s: %s is larger than 64 KiB", flag, file)}
 	}
 	if *to = strings.TrimSpace(string(text)); *to == "" {
 		return wrong{fmt.Errorf("--%s: %s is empty", flag, file)}

@@ -71,3 +71,15 @@ func TestAccounts(t *testing.T) {
 		}
 	}
 }
+
+// The file of a key is read whole or not at all.
+func TestLargeKeyFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "roots.pem")
+	var key string
+	for size, want := range map[int]bool{64 << 10: true, 64<<10 + 1: false} {
+		write(t, file, strings.Repeat("a", size))
+		if err := readKey("root-certificates", file, &key); (err == nil) != want || want && len(key) != size || err != nil && exitStatus(err) != 2 {
+			t.Errorf("%d bytes: %v, %d read; want it read: %t", size, err, len(key), want)
+		}
+	}
+}
