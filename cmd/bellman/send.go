@@ -112,6 +112,11 @@ func (f *taskFlags) apply(t *client.CreateTask) error {
 	if garbled != nil {
 		return garbled
 	}
+	for _, name := range []string{"queue", "task-key"} { // without them it would be another task
+		if given := f.set.Lookup(name); given.Changed && given.Value.String() == "" {
+			return wrong{fmt.Errorf("--%s is empty: give it a value, or leave it out", name)}
+		}
+	}
 	f.texts(t)
 	t.Supersedes = t.Supersedes || f.supersedes
 	t.Amount = cmp.Or(f.amount, t.Amount)

@@ -91,6 +91,8 @@ func TestExitStatus(t *testing.T) {
 		{"send --due now", 2, "", "--due \"now\": want a time"},
 		{"send --order-created now", 2, "", "--order-created \"now\": want a time"},
 		{"send --order-created=", 2, "", "--order-created \"\": want a time"},
+		{"send --url http://m.example --task-key=", 2, "", "--task-key is empty"},
+		{"send --url http://m.example --queue=", 2, "", "--queue is empty"},
 		{"send --header colour", 2, "", "want \"Name: value\""},
 		{"send " + empty, 2, "", "has no task"},
 		{"send " + odd, 2, "", "unknown field \"colour\""},
