@@ -68,6 +68,24 @@ func TestAlertsHavePages(t *testing.T) {
 	}
 }
 
+// An expression that combines series keeps the label cluster, as the first lines of the rules
+// promise: without it a cluster that is well hides a trouble of another.
+func TestAlertsKeepClustersApart(t *testing.T) {
+	kept := regexp.MustCompile(`\b(?:by|on) \(([^)]*)\)`)
+	n := 0
+	for _, r := range rules(t) {
+		for _, m := range kept.FindAllStringSubmatch(r.expr, -1) {
+			n++
+			if !slices.Contains(strings.Split(m[1], ", "), "cluster") {
+				t.Errorf("%s combines series of several clusters: %s", r.name, m[0])
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d groupings were found; want those of all rules", n)
+	}
+}
+
 // Prometheus's own tool reads the rules and runs their tests.
 func TestAlertsRing(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
