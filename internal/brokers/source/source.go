@@ -121,9 +121,9 @@ func (s *Source) Run(ctx context.Context) {
 	}
 }
 
-// session connects and receives messages until ctx ends or an error occurs.
+// session connects and receives messages until ctx ends or an error occurs. The state is Connecting
+// when it begins, and keeps the reason why the session before broke.
 func (s *Source) session(ctx context.Context) error {
-	s.figures.is(Connecting, "")
 	session, err := s.o.Broker.Open(ctx)
 	if err != nil {
 		return err

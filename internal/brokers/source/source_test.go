@@ -330,6 +330,31 @@ func TestBrokerAway(t *testing.T) {
 	})
 }
 
+// While a source connects again, its reason is the last error: a broker that does not answer takes
+// long to fail, and is in the list of what needs attention all that time.
+func TestReasonStaysWhileConnecting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		b := newBroker(t, s)
+		b.open = func() error {
+			time.Sleep(10 * time.Second)
+			return errors.New("no answer")
+		}
+		from, stop := run(b, s)
+		defer stop()
+		time.Sleep(time.Second)
+		if i := from.Info(); i.State != source.Connecting || i.Why != "" {
+			t.Errorf("Info() = %+v before the first error; want it connecting, without a reason", i)
+		}
+		for range 60 {
+			time.Sleep(10 * time.Second)
+			if i := from.Info(); i.State != source.Connecting || i.Why != "no answer" {
+				t.Fatalf("Info() = %+v after %d failures; want it connecting, with the last error", i, i.Failures)
+			}
+		}
+	})
+}
+
 // A message id that is not a valid key is turned into one.
 func TestKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
