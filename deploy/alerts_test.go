@@ -2,7 +2,10 @@ package deploy
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -98,6 +101,38 @@ func TestAlertsRing(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("promtool %q: %v\n%s", args, err, out)
 		}
+	}
+}
+
+// The series of orders that need somebody begins with its first order, which is no increase. The
+// dashboard counts that order, and nothing that was counted before its range.
+func TestDashboardCountsFirstOrder(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("there is no promtool: Debian has it in the package prometheus")
+	}
+	all := shown(t) // $__range is 5m
+	i := slices.IndexFunc(all, func(expr string) bool { return strings.Contains(expr, "bellman_order_alerts_total") })
+	if i < 0 {
+		t.Fatal("the dashboard does not show the orders that need somebody")
+	}
+	text := fmt.Sprintf(`
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - {series: 'bellman_order_alerts_total{job="bellman",instance="a",queue="wx",order_state="UNKNOWN"}', values: '_x8 1x30'}
+    promql_expr_test:
+      - {eval_time: 5m, expr: '%[1]s', exp_samples: [{labels: '{}', value: 0}]}
+      - {eval_time: 11m, expr: '%[1]s', exp_samples: [{labels: '{}', value: 1}]}
+      - {eval_time: 25m, expr: '%[1]s', exp_samples: [{labels: '{}', value: 0}]}
+`, all[i])
+	file := filepath.Join(t.TempDir(), "dashboard.test.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(promtool, "test", "rules", file).CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", all[i], err, out)
 	}
 }
 
