@@ -28,27 +28,40 @@ type batch struct {
 	ends  []func(bellman.ID, error) // end the messages' spans; nil: there are none
 	safe  []Message
 	text  []byte // buffer for the JSON of one task
+	gone  int    // messages that are not in hand any more, of a batch that was set aside
 
 	before []chan struct{} // of each batch that came earlier and was being stored then: closed when it is
-	passed chan struct{}   // closed when the tasks are stored; nil: it is closed
+	passed chan struct{}   // closed when the tasks with an ordering key are stored; nil: it is closed
 }
 
 // store converts the messages to tasks, stores them, and acknowledges each message. It retries
-// until it succeeds. An error means that ctx ended or the session broke: the broker delivers
-// unacknowledged messages again.
-func (b *batch) store(ctx context.Context) error {
-	s := b.source
-	defer s.figures.taken(-len(b.messages))
+// until it succeeds, or others takes the batch over. An error means that ctx ended or the session
+// broke: the broker delivers unacknowledged messages again.
+func (b *batch) store(ctx context.Context, others *aside) error {
 	b.left, b.tasks, b.at = b.left[:0], b.tasks[:0], b.at[:0]
 	for i := range b.messages {
 		b.left = append(b.left, i)
 	}
 	b.begin()
-	defer b.endAll()
+	return b.finish(ctx, others)
+}
+
+// finish is store from where it is. It retries until it succeeds if others is nil or takes no more.
+func (b *batch) finish(ctx context.Context, others *aside) error {
+	s := b.source
+	defer func() { // of what others did not take over
+		s.figures.taken(b.gone - len(b.messages))
+		b.endAll()
+	}()
 	for failed := 0; ; failed++ {
 		err := b.convert()
 		if len(b.tasks) > 0 {
-			if err := b.inOrder(ctx); err != nil {
+			switch err := b.inOrder(ctx, others != nil); {
+			case err == errBehind && others.take(b):
+				return nil
+			case err == errBehind:
+				continue
+			case err != nil:
 				return err
 			}
 			err = cmp.Or(b.try(ctx), err)
@@ -56,7 +69,7 @@ func (b *batch) store(ctx context.Context) error {
 				return err
 			}
 		}
-		if len(b.tasks) == 0 && b.passed != nil { // messages that are left do not hold back others
+		if !b.ordered() && b.passed != nil { // messages that are left do not hold back others
 			close(b.passed)
 			b.passed = nil
 		}
@@ -67,8 +80,11 @@ func (b *batch) store(ctx context.Context) error {
 			return ctx.Err()
 		}
 		s.figures.held(err)
-		if failed == 0 {
+		if failed == 0 && others != nil { // otherwise it was logged before
 			s.log.Warn("messages cannot be stored; they wait", "messages", len(b.tasks)+len(b.left), "err", err)
+		}
+		if failed >= triesBefore && others.take(b) {
+			return nil
 		}
 		sleep.For(ctx, pause(failed))
 	}
@@ -78,19 +94,31 @@ func (b *batch) store(ctx context.Context) error {
 }
 
 // inOrder waits until earlier batches are stored, if a task has an ordering key: such tasks are
-// attempted in the order in which they were stored.
-func (b *batch) inOrder(ctx context.Context) error {
-	if !slices.ContainsFunc(b.tasks, func(t *bellman.Task) bool { return t.OrderingKey != "" }) {
+// attempted in the order in which they were stored. It returns errBehind if it waits for longTurn,
+// unless it is to wait for as long as it takes.
+func (b *batch) inOrder(ctx context.Context, impatient bool) error {
+	if !b.ordered() {
 		return nil
+	}
+	var late <-chan time.Time
+	if impatient {
+		late = time.After(longTurn)
 	}
 	for _, passed := range b.before {
 		select {
 		case <-passed:
+		case <-late:
+			return errBehind
 		case <-ctx.Done(): // a batch that failed never passes
 			return ctx.Err()
 		}
 	}
 	return nil
+}
+
+// ordered reports whether a task that is not stored yet has an ordering key.
+func (b *batch) ordered() bool {
+	return slices.ContainsFunc(b.tasks, func(t *bellman.Task) bool { return t.OrderingKey != "" })
 }
 
 // longRound is how long convert goes on after a message that it must leave: its check may have

@@ -205,6 +205,7 @@ type store struct {
 	take   func() error            // returns the error of a call; nil: no errors
 	lost   func() bool             // reports whether a call returns an error although everything was stored
 	check  func(body string) error // returns the error of Task for a body that is a task; nil: no errors
+	reject func(body string) error // returns the error of one task of a call; nil: no errors
 }
 
 func newStore() *store { return &store{kept: map[string]string{}} }
@@ -259,6 +260,11 @@ func (s *store) Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Adde
 	s.calls++
 	for i, t := range tasks {
 		body, there := s.kept[t.Key]
+		if s.reject != nil {
+			if added[i].Err = s.reject(string(t.Body)); added[i].Err != nil {
+				continue
+			}
+		}
 		switch {
 		case string(t.Body) == "bad":
 			invalid := new(bellman.Invalid)

@@ -52,7 +52,7 @@ type Session interface {
 	Take(ctx context.Context, buf []Message, most int) ([]Message, error)
 
 	// Ack acknowledges messages: they are stored and must not be delivered again. Ack and StoreDead
-	// may be called concurrently.
+	// may be called concurrently. An error means that the session broke.
 	Ack(messages []Message) error
 
 	// StoreDead stores dead letters, and returns one error for each, in order. A dead letter

@@ -79,6 +79,9 @@ const (
 	longestPause  = 15 * time.Second
 )
 
+// notStored is logged at the end of a stop.
+const notStored = "received messages could not be stored in time; the broker redelivers them"
+
 // A Source receives the messages of one queue or stream. Make one with New, and Run it.
 type Source struct {
 	o       Options
@@ -129,9 +132,11 @@ func (s *Source) session(ctx context.Context) error {
 		return err
 	}
 	defer session.Close()
-	letters := newDeadLetters(ctx, s, session)
+	letters, others := newDeadLetters(ctx, s, session), newAside(ctx)
 	defer func() {
-		letters.cancel()
+		others.cancel()
+		letters.cancel() // others may wait for room among them
+		others.work.Wait()
 		<-letters.done
 	}()
 	late, end := context.WithCancel(context.WithoutCancel(ctx)) // ends StopTimeout after ctx
@@ -151,9 +156,12 @@ func (s *Source) session(ctx context.Context) error {
 			return err
 		}
 		s.figures.is(Consuming, "")
-		if err := s.consume(ctx, session, letters, late.Done()); err != nil {
+		if err := s.consume(ctx, session, letters, others, late.Done()); err != nil {
 			return err
 		}
+	}
+	if !others.settle(late.Done()) {
+		s.log.Warn(notStored)
 	}
 	letters.close()
 	select {
@@ -186,10 +194,10 @@ func (s *Source) wait(ctx context.Context, session Session, letters *deadLetters
 
 // consume receives and stores messages until new tasks are not accepted, or ctx ends. It returns an
 // error if the session broke. late is closed when a stop waits no longer.
-func (s *Source) consume(ctx context.Context, session Session, letters *deadLetters, late <-chan struct{}) error {
+func (s *Source) consume(ctx context.Context, session Session, letters *deadLetters, others *aside, late <-chan struct{}) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // received messages are stored even after ctx ended
 	defer cancel()
-	t := takers{session: session, letters: letters, turn: make(chan struct{}, 1), slots: make(chan struct{}, storing), stored: make(chan struct{}, 1)}
+	t := takers{session: session, letters: letters, others: others, turn: make(chan struct{}, 1), slots: make(chan struct{}, storing), stored: make(chan struct{}, 1)}
 	done := make(chan error, 1)
 	go func() { done <- s.takeAll(work, &t) }()
 
@@ -241,7 +249,7 @@ func (s *Source) consume(ctx context.Context, session Session, letters *deadLett
 			}
 		case <-late:
 			late = nil
-			s.log.Warn("received messages could not be stored in time; the broker redelivers them")
+			s.log.Warn(notStored)
 			giveUp(nil)
 		case <-t.stored:
 			ask()
@@ -255,6 +263,7 @@ func (s *Source) consume(ctx context.Context, session Session, letters *deadLett
 type takers struct {
 	session Session
 	letters *deadLetters
+	others  *aside
 	turn    chan struct{} // held by the goroutine that receives a batch
 	slots   chan struct{} // held by goroutines that store a batch
 	stored  chan struct{} // receives a value when a batch is stored
@@ -283,7 +292,7 @@ func (s *Source) take(ctx context.Context, t *takers) error {
 	for {
 		err := t.next(ctx, &b)
 		if len(b.messages) > 0 {
-			failed := b.store(ctx)
+			failed := b.store(ctx, t.others)
 			<-t.slots
 			if failed != nil {
 				return failed

@@ -1,0 +1,111 @@
+package source_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/brokers/source"
+)
+
+// Messages that can neither be stored nor be dead letters hold back no others, and do not keep a
+// source from going on after a pause: such as those whose check panics, or whose merchant is in the
+// store and cannot be read.
+func TestStuckMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		s.check = func(body string) error {
+			if body == "unread" {
+				return &source.Later{Err: errors.New("read merchant M1: unexpected end of JSON input")}
+			}
+			return nil
+		}
+		s.reject = func(body string) error {
+			if body == "panics" {
+				return errors.New("check a task of queue default: it panicked")
+			}
+			return nil
+		}
+		b := newBroker(t, s)
+		from, stop := run(b, s)
+		others := 0
+		rest := func(when string) {
+			t.Helper()
+			before := s.count()
+			for range 100 {
+				others++
+				b.publish(fmt.Sprint("other", others), "task x")
+			}
+			time.Sleep(time.Minute)
+			if n := s.count() - before; n != 100 {
+				t.Errorf("%d of 100 other messages are stored %s; want all", n, when)
+			}
+		}
+		for i := range 4 {
+			for _, body := range []string{"unread", "panics"} {
+				b.publish(fmt.Sprint(body, i), "task "+body)
+				time.Sleep(time.Second) // a batch for each
+			}
+		}
+		time.Sleep(time.Minute)
+		rest("beside them")
+		s.close("overloaded: 7 tasks wait")
+		time.Sleep(10 * time.Second)
+		s.close("")
+		rest("after a pause")
+		if i := from.Info(); i.State != source.Consuming || i.InHand != 8 || i.Dead != 0 || b.opened != 1 {
+			t.Errorf("Info() = %+v in %d sessions; want one that consumes, with 8 in hand", i, b.opened)
+		}
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took > 10*time.Second || b.left() != 8 {
+			t.Errorf("the stop took %v, and %d messages are left; want 8 in time", took, b.left())
+		}
+	})
+}
+
+// Tasks with an ordering key wait behind one that cannot be stored, and keep their order. They do
+// not wait for a stuck task without a key, and a later message without a key does not wait for them.
+func TestStuckOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		var stuck atomic.Bool
+		stuck.Store(true)
+		s.reject = func(body string) error {
+			if stuck.Load() && (body == "ordered 1" || body == "panics") {
+				return errors.New("check a task of queue default: it panicked")
+			}
+			return nil
+		}
+		b := newBroker(t, s)
+		_, stop := run(b, s)
+		defer stop()
+		publish := func(id string) {
+			b.publish(id, "task "+id)
+			time.Sleep(10 * time.Second) // a batch for each
+		}
+		stored := func() string {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return strings.Join(s.order, ", ")
+		}
+		publish("panics")
+		for i := range 5 {
+			publish(fmt.Sprint("ordered ", i))
+		}
+		publish("other")
+		time.Sleep(time.Minute)
+		if got := stored(); got != "ordered 0, other" {
+			t.Errorf("the stored tasks are %s; want ordered 0 and the other one", got)
+		}
+		stuck.Store(false)
+		time.Sleep(time.Minute)
+		if got := strings.Replace(stored(), ", panics", "", 1); got != "ordered 0, other, ordered 1, ordered 2, ordered 3, ordered 4" {
+			t.Errorf("the tasks are stored in the order %s", got)
+		}
+	})
+}
