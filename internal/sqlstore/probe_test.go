@@ -76,7 +76,7 @@ func testProbe(t *testing.T, kind database) {
 		t.Run(tt.name, func(t *testing.T) {
 			var err error
 			for range 20 { // a machine that stands still during the comparison of clocks does not see the difference
-				if _, err = sqlstore.New(ctx, &Altered{d, tt.old, tt.new}); err != nil {
+				if _, err = sqlstore.New(ctx, &Altered{d, tt.old, tt.new}); err != nil || tt.want != "clocks" {
 					break
 				}
 			}
@@ -125,6 +125,9 @@ func testExamine(t *testing.T, kind database) {
 				}
 				if len(found) == 1 && found[0].Name == tt.found && found[0].Level == tt.level && strings.Contains(found[0].What, tt.what) && found[0].Do != "" {
 					return
+				}
+				if tt.found != "clock" {
+					break
 				}
 			}
 			t.Errorf("Examine() = %+v; want one %s %q with %q and what to do", found, tt.level, tt.found, tt.what)
