@@ -116,9 +116,9 @@ type Notices struct {
 	PublicURL string // scheme and host at which the channels reach it, for pages; empty: not known
 }
 
-// HTTP bounds the open connections to Listen.
+// HTTP bounds the open connections to Listen, and as many to Notices.Listen.
 type HTTP struct {
-	Connections int // in all; further ones wait. 0: 8192, or half of the files that the process may open if that is less
+	Connections int // in all; further ones wait. 0: 8192, or less: to both together at most half of the files that the process may open
 	PerAddress  int // from one address that is no trusted proxy; further ones are closed. 0: a quarter of Connections
 }
 
