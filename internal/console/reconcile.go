@@ -32,7 +32,7 @@ type reconcileView struct {
 	Rows  []reconcile.Item
 	First string // address of the first page; empty: it is this one
 	Next  string // address of the next page; empty: there is none
-	Again string // address of the form that compares a day again whose bill is missing; empty: it is not missing
+	Again string // address of the form that compares the day again with the channel's bill; empty: it did not fail
 	Total int
 	pauseForm
 }

@@ -190,7 +190,7 @@ func attempted(n int) func(*client.TaskDetail) bool {
 func sameDay() {
 	now := time.Now().In(time.FixedZone("", 8*3600))
 	midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location())
-	if left := midnight.Sub(now); left < 10*time.Minute {
+	if left := midnight.Sub(now); left < 4*time.Minute {
 		time.Sleep(left)
 	}
 }
