@@ -32,6 +32,11 @@ type aside struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 	on     atomic.Int64 // messages
+
+	// passing are those of all batches of the session, in the order in which they came, see
+	// batch.passed: after a pause a batch still waits for earlier ones that were set aside. With
+	// takers.turn.
+	passing []chan struct{}
 }
 
 // newAside returns an aside that goes on after ctx ended, until cancel.

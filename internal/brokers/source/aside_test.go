@@ -109,3 +109,42 @@ func TestStuckOrder(t *testing.T) {
 		}
 	})
 }
+
+// A task with an ordering key that cannot be stored keeps its place during a pause: tasks that come
+// after the pause wait for it.
+func TestStuckOrderOverPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		var stuck atomic.Bool
+		stuck.Store(true)
+		s.reject = func(body string) error {
+			if stuck.Load() && body == "ordered 1" {
+				return errors.New("check a task of queue default: it panicked")
+			}
+			return nil
+		}
+		b := newBroker(t, s)
+		from, stop := run(b, s)
+		defer stop()
+		b.publish("ordered 1", "task ordered 1")
+		time.Sleep(10 * time.Second)
+		s.close("overloaded: 7 tasks wait")
+		time.Sleep(10 * time.Second)
+		s.close("")
+		b.publish("ordered 2", "task ordered 2")
+		time.Sleep(time.Minute)
+		stored := func() string {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return strings.Join(s.order, ", ")
+		}
+		if state := from.Info().State; state != source.Consuming || stored() != "" {
+			t.Errorf("after the pause the source is %s, and has stored %q; want consuming, and nothing before ordered 1", state, stored())
+		}
+		stuck.Store(false)
+		time.Sleep(time.Minute)
+		if got := stored(); got != "ordered 1, ordered 2" {
+			t.Errorf("the tasks are stored in the order %s; want ordered 1 first", got)
+		}
+	})
+}

@@ -267,8 +267,6 @@ type takers struct {
 	turn    chan struct{} // held by the goroutine that receives a batch
 	slots   chan struct{} // held by goroutines that store a batch
 	stored  chan struct{} // receives a value when a batch is stored
-
-	passing []chan struct{} // of batches in the order in which they came, see batch.passed; with turn
 }
 
 // takeAll runs the takers until the session ends, and returns the first error of one.
@@ -338,7 +336,7 @@ func (t *takers) next(ctx context.Context, b *batch) (err error) {
 
 // enter tells a batch which batches came before it and are still being stored.
 func (t *takers) enter(b *batch) {
-	t.passing = slices.DeleteFunc(t.passing, func(passed chan struct{}) bool {
+	passing := slices.DeleteFunc(t.others.passing, func(passed chan struct{}) bool {
 		select {
 		case <-passed:
 			return true
@@ -346,9 +344,9 @@ func (t *takers) enter(b *batch) {
 			return false
 		}
 	})
-	b.before = slices.Clone(t.passing)
+	b.before = slices.Clone(passing)
 	b.passed = make(chan struct{})
-	t.passing = append(t.passing, b.passed)
+	t.others.passing = append(passing, b.passed)
 }
 
 // pause returns the wait after a number of failures in a row.
