@@ -1,14 +1,18 @@
 package source_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 )
 
@@ -147,4 +151,36 @@ func TestStuckOrderOverPause(t *testing.T) {
 			t.Errorf("the tasks are stored in the order %s; want ordered 1 first", got)
 		}
 	})
+}
+
+// The log of a stop says once that messages could not be stored in time, whether the store hangs or
+// they were set aside. It does not speak of dead letters, because there are none.
+func TestStopSaysOnce(t *testing.T) {
+	for _, hangs := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStore()
+			s.take = func() error {
+				if hangs {
+					time.Sleep(time.Hour)
+				}
+				return bellman.ErrUnreachable
+			}
+			b := newBroker(t, s)
+			var log bytes.Buffer
+			from := source.New(source.Options{Name: "test", Broker: b, Tasks: s, Into: "default", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				from.Run(ctx)
+			}()
+			b.publish("one", "task x")
+			time.Sleep(10 * time.Second)
+			cancel()
+			<-done
+			if n := strings.Count(log.String(), "could not be stored in time"); n != 1 {
+				t.Errorf("with a store that hangs (%t) the log says it %d times; want once:\n%s", hangs, n, &log)
+			}
+		})
+	}
 }

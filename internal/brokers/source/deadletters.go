@@ -74,6 +74,13 @@ func (g *deadLetters) add(m Message, why error) {
 	g.wake.Wake()
 }
 
+// waiting reports whether messages are on their way.
+func (g *deadLetters) waiting() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.on > 0
+}
+
 // close announces that no further messages come.
 func (g *deadLetters) close() {
 	g.mu.Lock()

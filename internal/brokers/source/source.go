@@ -160,14 +160,16 @@ func (s *Source) session(ctx context.Context) error {
 			return err
 		}
 	}
-	if !others.settle(late.Done()) {
+	if late.Err() == nil && !others.settle(late.Done()) { // consume has logged it if it gave up
 		s.log.Warn(notStored)
 	}
 	letters.close()
 	select {
 	case <-letters.done:
 	case <-late.Done():
-		s.log.Warn("dead letters could not be stored in time; the broker redelivers their messages")
+		if letters.waiting() {
+			s.log.Warn("dead letters could not be stored in time; the broker redelivers their messages")
+		}
 	}
 	return nil
 }
