@@ -184,3 +184,44 @@ func TestStopSaysOnce(t *testing.T) {
 		})
 	}
 }
+
+// A batch that was set aside because it waited for an earlier one, and then cannot be stored for a
+// reason of its own: the log has that reason, once.
+func TestStuckBehindIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		var stuck atomic.Bool
+		stuck.Store(true)
+		s.reject = func(body string) error {
+			switch {
+			case body == "ordered 1" && stuck.Load():
+				return errors.New("the first reason")
+			case body == "ordered 2":
+				return errors.New("the second reason")
+			}
+			return nil
+		}
+		b := newBroker(t, s)
+		var log bytes.Buffer
+		from := source.New(source.Options{Name: "test", Broker: b, Tasks: s, Into: "default", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			from.Run(ctx)
+		}()
+		for i := 1; i <= 2; i++ {
+			b.publish(fmt.Sprint("ordered ", i), fmt.Sprint("task ordered ", i))
+			time.Sleep(10 * time.Second)
+		}
+		stuck.Store(false)
+		time.Sleep(time.Minute)
+		cancel()
+		<-done
+		for _, reason := range []string{"the first reason", "the second reason"} {
+			if n := strings.Count(log.String(), reason); n != 1 {
+				t.Errorf("the log has %s %d times; want once:\n%s", reason, n, &log)
+			}
+		}
+	})
+}

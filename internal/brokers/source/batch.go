@@ -29,6 +29,7 @@ type batch struct {
 	safe  []Message
 	text  []byte // buffer for the JSON of one task
 	gone  int    // messages that are not in hand any more, of a batch that was set aside
+	said  bool   // it was logged that its messages cannot be stored
 
 	before []chan struct{} // of each batch that came earlier and was being stored then: closed when it is
 	passed chan struct{}   // closed when the tasks with an ordering key are stored; nil: it is closed
@@ -38,7 +39,7 @@ type batch struct {
 // until it succeeds, or others takes the batch over. An error means that ctx ended or the session
 // broke: the broker delivers unacknowledged messages again.
 func (b *batch) store(ctx context.Context, others *aside) error {
-	b.left, b.tasks, b.at = b.left[:0], b.tasks[:0], b.at[:0]
+	b.left, b.tasks, b.at, b.said = b.left[:0], b.tasks[:0], b.at[:0], false
 	for i := range b.messages {
 		b.left = append(b.left, i)
 	}
@@ -80,7 +81,8 @@ func (b *batch) finish(ctx context.Context, others *aside) error {
 			return ctx.Err()
 		}
 		s.figures.held(err)
-		if failed == 0 && others != nil { // otherwise it was logged before
+		if !b.said {
+			b.said = true
 			s.log.Warn("messages cannot be stored; they wait", "messages", len(b.tasks)+len(b.left), "err", err)
 		}
 		if failed >= triesBefore && others.take(b) {
