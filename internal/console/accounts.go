@@ -65,6 +65,7 @@ func (q *request) showAccount(status int, name, wrong string) error {
 	}
 	in := q.r.PostForm
 	v := &accountView{view: q.view("page.account"), Account: a, Overlap: cmp.Or(in.Get("overlap"), "24h"), Serial: in.Get("serial"), Refused: in.Get("action"), Reason: in.Get("reason"), Wrong: wrong}
+	v.Here = accountAddress(name) // after a refusal the browser is at the address of the POST
 	v.Title = bounded(plain(name), 40) + " · " + v.Title
 	return q.render(status, "account", v)
 }

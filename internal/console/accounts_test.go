@@ -56,7 +56,7 @@ func TestAccountPages(t *testing.T) {
 	says(get("/accounts?account=sh"), "shop1", "wechatpay:1900000001", "300/s")
 	says(f.send(t, show, "/accounts/show", "", url.Values{"account": {"shop1"}, "action": {"rotate"}, "overlap": {"1h"}, "reason": {"r"}}), "请填写要更换的密钥")
 	says(f.send(t, show, "/accounts/show", "", url.Values{"account": {"shop1"}, "action": {"rotate"}, "overlap": {"91d"}, "reason": {"r"}, "api_v3_key": {v3}}), "重叠期: 应为 0s 至 90d")
-	says(f.send(t, show, "/accounts/show", "", url.Values{"account": {"shop1"}, "action": {"rotate"}, "overlap": {"91d"}, "reason": {"r"}, "private_key": {"none"}, "serial": {"CD"}}), `name="serial" value="CD"`, "请重新填写")
+	says(f.send(t, show, "/accounts/show", "", url.Values{"account": {"shop1"}, "action": {"rotate"}, "overlap": {"91d"}, "reason": {"r"}, "private_key": {"none"}, "serial": {"CD"}}), `name="serial" value="CD"`, "请重新填写", `name="to" value="/accounts/show?account=shop1"`)
 	next := strings.Repeat("n", 28) + "next"
 	says(f.send(t, show, "/accounts/show", "", url.Values{"account": {"shop1"}, "action": {"rotate"}, "overlap": {"1h"}, "reason": {"r"}, "api_v3_key": {next}}), "***next", "***WXYZ")
 	edit := "/accounts/edit?account=shop1"

@@ -71,6 +71,9 @@ func TestARefusedRotation(t *testing.T) {
 	if strings.Contains(before+after, "is too short") || strings.Contains(before+after, "its key leaked") {
 		t.Error("another card has what was wrong with the rotation")
 	}
+	if !strings.Contains(got, `name="to" value="/merchants/show?no=M1"`) { // the form of the looks
+		t.Error("a change of the language leads away from the merchant")
+	}
 	got = s.post(t, "/merchants/show?no=M1", "/merchants/show", "no", "M1", "action", "pause", "reason", "").body
 	before, _, _ = strings.Cut(got, "<h2>Rotate the secret</h2>")
 	if strings.Count(got, `role="alert"`) != 1 || !strings.Contains(before, `role="alert"`) {

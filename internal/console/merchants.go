@@ -127,6 +127,7 @@ func (q *request) showMerchant(status int, no string, form pauseForm) error {
 	m, err := q.o.Merchants.Get(q.r.Context(), no)
 	if paused := q.pauseOf(no); paused != nil && errors.Is(err, bellman.ErrNotFound) {
 		v := &merchantView{view: q.view("page.merchant"), Merchant: client.Merchant{MerchantNo: no, Paused: paused}, Gone: true, pauseForm: form}
+		v.Here = merchantAddress(no)
 		v.Title = bounded(plain(no), 40) + " · " + v.Title
 		return q.render(status, "merchant", v)
 	}
@@ -142,6 +143,7 @@ func (q *request) showMerchant(status int, no string, form pauseForm) error {
 		return err
 	}
 	v := &merchantView{view: q.view("page.merchant"), Merchant: m, Health: health[0], Stats: stats, Queues: q.queuesOf("notify"), pauseForm: form}
+	v.Here = merchantAddress(no) // after a refusal the browser is at the address of the POST
 	v.Overlap, v.Refused = cmp.Or(q.r.PostForm.Get("overlap"), "24h"), q.r.PostForm.Get("action")
 	v.Title = bounded(plain(no), 40) + " · " + v.Title
 	return q.render(status, "merchant", v)
