@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// triesBefore is how often a batch is tried again, within two or three seconds, before it is set
-	// aside.
+	// triesBefore is how often a batch is tried again, within two or three seconds, before it is
+	// set aside.
 	triesBefore = 5
 
 	// longTurn is how long tasks with an ordering key wait for those of earlier batches before they

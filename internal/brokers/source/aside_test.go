@@ -73,7 +73,8 @@ func TestStuckMessages(t *testing.T) {
 }
 
 // Tasks with an ordering key wait behind one that cannot be stored, and keep their order. They do
-// not wait for a stuck task without a key, and a later message without a key does not wait for them.
+// not wait for a stuck task without a key, and a later message without a key does not wait for
+// them.
 func TestStuckOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
