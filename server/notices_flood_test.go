@@ -134,8 +134,15 @@ func TestLongHeadersOfNotices(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("X-Padding", strings.Repeat("x", size))
-		if status, answer := roundTrip(t, req); status != want {
-			t.Errorf("a header of %d bytes: %d %s; want %d", size, status, answer, want)
+		resp, err := http.DefaultClient.Do(req)
+		switch {
+		case err == nil:
+			resp.Body.Close()
+			if resp.StatusCode != want {
+				t.Errorf("a header of %d bytes: %d; want %d", size, resp.StatusCode, want)
+			}
+		case want == http.StatusBadRequest: // the server closes a connection that sends too much, and its answer may be lost
+			t.Errorf("a header of %d bytes: %v; want %d", size, err, want)
 		}
 	}
 }
