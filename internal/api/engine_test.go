@@ -38,7 +38,8 @@ func TestOnTheEngine(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	m := make1(t, Options{Engine: e})
+	subscribed := make(chan struct{})
+	m := make1(t, Options{Engine: subscribing{e, subscribed}})
 	m.o.Reader = store
 	c := dial(t, m, "")
 	events := make(chan client.Event, 10)
@@ -51,10 +52,10 @@ func TestOnTheEngine(t *testing.T) {
 			events <- ev
 		}
 	}()
-	for m.listeners.Len() == 0 && ctx.Err() == nil {
-		if err := c.Ready(ctx); err != nil { // which takes a moment, and lets the stream begin
-			continue
-		}
+	select {
+	case <-subscribed:
+	case <-ctx.Done():
+		t.Fatal("nobody listens to the events")
 	}
 	created, _, err := c.Create(ctx, client.CreateTask{Queue: "q", Key: "a/b", URL: "http://m/n", Schedule: "0s, 5m*"})
 	if err != nil || created.MaxAttempts != nil || created.State != "pending" {
@@ -81,4 +82,15 @@ func TestOnTheEngine(t *testing.T) {
 	if client.StatusOf(err) != 422 {
 		t.Errorf("Create in no queue: %v; want 422", err)
 	}
+}
+
+// A subscribing engine closes done when somebody listens to its events.
+type subscribing struct {
+	*engine.Engine
+	done chan struct{}
+}
+
+func (s subscribing) Subscribe(buffer int) (<-chan engine.Event, func()) {
+	defer close(s.done)
+	return s.Engine.Subscribe(buffer)
 }
