@@ -2,10 +2,8 @@ package source_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -168,17 +166,10 @@ func TestStopSaysOnce(t *testing.T) {
 			}
 			b := newBroker(t, s)
 			var log bytes.Buffer
-			from := source.New(source.Options{Name: "test", Broker: b, Tasks: s, Into: "default", Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				from.Run(ctx)
-			}()
+			_, stop := runLogged(b, s, &log)
 			b.publish("one", "task x")
 			time.Sleep(10 * time.Second)
-			cancel()
-			<-done
+			stop()
 			if n := strings.Count(log.String(), "could not be stored in time"); n != 1 {
 				t.Errorf("with a store that hangs (%t) the log says it %d times; want once:\n%s", hangs, n, &log)
 			}
@@ -204,21 +195,14 @@ func TestStuckBehindIsLogged(t *testing.T) {
 		}
 		b := newBroker(t, s)
 		var log bytes.Buffer
-		from := source.New(source.Options{Name: "test", Broker: b, Tasks: s, Into: "default", Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			from.Run(ctx)
-		}()
+		_, stop := runLogged(b, s, &log)
 		for i := 1; i <= 2; i++ {
 			b.publish(fmt.Sprint("ordered ", i), fmt.Sprint("task ordered ", i))
 			time.Sleep(10 * time.Second)
 		}
 		stuck.Store(false)
 		time.Sleep(time.Minute)
-		cancel()
-		<-done
+		stop()
 		for _, reason := range []string{"the first reason", "the second reason"} {
 			if n := strings.Count(log.String(), reason); n != 1 {
 				t.Errorf("the log has %s %d times; want once:\n%s", reason, n, &log)

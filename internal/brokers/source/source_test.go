@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -18,7 +19,12 @@ import (
 
 // run runs a source in a bubble. stop ends it and waits.
 func run(b *broker, s *store) (from *source.Source, stop func()) {
-	from = source.New(source.Options{Name: "test", Broker: b, Tasks: s, Into: "default", Logger: slog.New(slog.DiscardHandler)})
+	return runLogged(b, s, io.Discard)
+}
+
+// runLogged is run with a log.
+func runLogged(b *broker, s *store, log io.Writer) (from *source.Source, stop func()) {
+	from = source.New(source.Options{Name: "test", Broker: b, Tasks: s, Into: "default", Logger: slog.New(slog.NewTextHandler(log, nil))})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
