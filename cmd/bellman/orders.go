@@ -146,8 +146,8 @@ A line has a merchant's number and an order number, separated by spaces or a com
 first line "merchant_no,order_no", empty lines, and lines that begin with # are skipped.
 With -o json each order is one line.
 
-The exit status is 1 if an order is unknown or could not be asked about, if the channel
-has not answered, or if the channel denies a payment that a person entered.`,
+The exit status is 1 if an order is unknown or could not be asked about. It is also 1 if
+the channel has not answered, or denies a payment that a person entered.`,
 		Example: "  bellman settle bill-20261120.csv --wait 30s",
 		Args:    arguments(1, 1, "a FILE of orders, or -: bellman settle bill-20261120.csv"),
 	}
